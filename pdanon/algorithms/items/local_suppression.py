@@ -18,7 +18,7 @@ from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.diverse_sets import check_diverse
-from pdanon.algorithms.states.sets_search import Refinement, counted_size
+from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
@@ -126,10 +126,10 @@ def local_suppression(
     none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
     all of them. Equal tables and seeds give equal releases, however their rows are ordered.
 
-    With a ``deletion_price``, the sets of `coat` are annealed first, in 40 sweeps as in `refine`, for known
-    items of up to m = 3 (2 if there are more than 640 items). The price stays as it is, so that rare itemsets
-    are left. More than 4,096 sets are not annealed. Each set is one item for the deletions, of the mean
-    importance that a row loses with it. No bound is known for mixtures.
+    With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
+    known items (2 if there are more than 640 sets). The price stays as it is, so that rare itemsets are left.
+    More than 4,096 sets are not annealed. Then each set is deleted like an item, of the mean importance that
+    rows lose with it. No bound is known for mixtures.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. Each
     sweep takes time linear in the pairs of rows with deletions or rare pairs. There are about 100 sweeps in
@@ -198,7 +198,7 @@ def _join_items(
         what = "items are joined into sets only for KmAnonymity with m of 2 or more"
         hint = "leave out deletion_price; or call pdanon.pcta, which merges items and deletes nothing"
         raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
-    counted = KmAnonymity(check_k(guarantee.k), counted_size(guarantee, itemsets.n_items))
+    counted = KmAnonymity(check_k(guarantee.k), min(guarantee.m or 3, 3))
     first = np.arange(itemsets.n_items, dtype=np.int32)
     options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
     safe, _ = merge_items(itemsets, counted, report, **options)

@@ -38,6 +38,7 @@ from pdanon.itemsets.timing import Pace, Report, time_spent
 
 SWEEPS = 40  # of an annealing without a time limit
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
+_AT_PRICE = np.geomspace(60.0, 1.0, 20)  # temperatures at a fixed price, where no descent follows
 _WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
 _PENALTY = 300.0  # first price of a row that is lacking, where that weight is 1
 _LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
@@ -225,7 +226,7 @@ class Refinement(TimedSearch):
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
-        largest = counted_size(self._guarantee, n_clusters)
+        largest = _largest(self._guarantee, n_clusters)
         slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
@@ -412,10 +413,10 @@ class Refinement(TimedSearch):
         size of its set. Too many sets stay as they are.
         """
         labels = np.unique(self._best, return_inverse=True)[1]
-        if not self._anneals():
+        if labels.max(initial=0) >= MOST_SETS:
             return labels
         clusters, sweep = self._begin_annealing(labels, _mix(seed))
-        for temperature in np.geomspace(_HOT, _COLD, SWEEPS) * self._price.unit:
+        for temperature in _AT_PRICE * self._price.unit:
             report(1)
             sweep(temperature, price * self._price.change)
         return np.unique(clusters.state["label"], return_inverse=True)[1]
@@ -520,7 +521,7 @@ class Refinement(TimedSearch):
         self._keep()
 
 
-def counted_size(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
+def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
     """Return the maximum size of itemsets with current supports; 0 for constraints."""
     if isinstance(guarantee, PrivacyConstraints):
         return 0
