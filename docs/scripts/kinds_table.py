@@ -1,4 +1,4 @@
-"""Compare what releases by sets and by deletions change with the bounds, and write tables/loss/kinds.md.
+"""Compare what sets, deletions and mixtures change with the bounds, and write tables/loss/kinds.md.
 
 Run from the root of the checkout: ``python docs/scripts/kinds_table.py``. What stands around the figures
 stays. Needs matplotlib, the extra ``plot``.
@@ -29,21 +29,29 @@ DATA_SETS = {
 }
 KS = (2, 5, 10, 25, 50)
 M = 2
+PRICE = 10
 KINDS = ("sets", "deletions")
-COLUMNS = "| data | k | sets: least, % | sets, % | deletions: least, % | deletions, % |"
+COLUMNS = (
+    "| data | k | sets: least, % | sets, % | deletions: least, % | deletions, % | mixture, % | deleted, % "
+    "| pairs: sets, % | pairs: deletions, % | pairs: mixture, % |"
+)
 
 
 def measured(name: str, k: int) -> list[float]:
-    """Return the least and the actual share of changed occurrences, in percent, of each kind."""
+    """Return the shares of a line of the table, in percent."""
     df = frame(name)[["items"]].dropna()
-    results = df.txanon.anonymize(k=k, m=M), df.txanon.local_suppression(k=k, m=M)
+    results = [df.txanon.anonymize(k=k, m=M).loss]
+    results += [df.txanon.local_suppression(k=k, m=M, deletion_price=price).loss for price in (None, PRICE)]
     bounds = [pdanon.bound(df, k=k, m=M, kind=kind).least for kind in KINDS]
-    changed = [result.loss["occurrences"] for result in results]
-    return [100 * share for both in zip(bounds, changed, strict=True) for share in both]
+    shares = [
+        share for least, loss in zip(bounds, results, strict=False) for share in (least, loss["occurrences"])
+    ]
+    shares += [results[-1]["occurrences"], results[-1]["suppressed"], *(loss["pairs"] for loss in results)]
+    return [100 * share for share in shares]
 
 
 def draw(rows: dict[str, list[list[float]]]) -> None:
-    """Draw a panel for each data set: releases as lines, and what is necessary as areas."""
+    """Draw a panel for each data set: releases as lines, and what is necessary as areas, of both kinds."""
     figure, panels = plt.subplots(1, len(rows), figsize=(9, 3), sharey=True)
     for panel, (name, shares) in zip(panels, rows.items(), strict=True):
         for kind, columns, color in zip(KINDS, ((0, 1), (2, 3)), ("C0", "C1"), strict=True):
@@ -62,7 +70,10 @@ def draw(rows: dict[str, list[list[float]]]) -> None:
 def main() -> None:
     rows = {label: [measured(name, k) for k in KS] for name, label in DATA_SETS.items()}
     draw(rows)
-    text = [f"Measured {date.today()} by `docs/scripts/kinds_table.py` on {machine()}; m = {M}.", ""]
+    text = [
+        f"Measured {date.today()} by `docs/scripts/kinds_table.py` on {machine()}; m = {M}, price {PRICE}.",
+        "",
+    ]
     text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|"]
     for label, shares in rows.items():
         for k, row in zip(KS, shares, strict=True):

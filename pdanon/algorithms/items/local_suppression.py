@@ -129,7 +129,7 @@ def local_suppression(
     With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
     known items (2 if there are more than 640 sets). The price stays as it is, so that rare itemsets are left.
     More than 4,096 sets are not annealed. Then each set is deleted like an item, of the mean importance that
-    rows lose with it. No bound is known for mixtures.
+    rows lose with it. Without its sets, a mixture is a release by deletions, so it changes at least as much.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. Each
     sweep takes time linear in the pairs of rows with deletions or rare pairs. There are about 100 sweeps in

@@ -261,6 +261,21 @@ def test_an_important_item_stays(cheap, other):
     assert released[9] == {other}
 
 
+@settings(max_examples=examples(300))
+@given(rows=PRESENT, k=st.integers(2, 4), price=PRICES, m=st.sampled_from([2, 3, None]))
+def test_a_mixture_changes_no_less_than_deletions_must(rows, k, price, m):
+    """Without the labels of sets, it is a release by deletions with the same guarantee."""
+    if len(rows) < k or not any(rows):
+        return
+    result = mixture_of(rows, price, k=k, m=m)
+    left = [frozenset(label for label in row if label in "abcdef") for row in rows_of(result.frame)]
+    assert all(now <= before for now, before in zip(left, rows, strict=True))
+    assert not naive.km_threats(left, k, len("abcdef") if m is None else m)
+    changed = sum(map(len, rows)) - sum(map(len, left))
+    assert result.loss["occurrences"] == pytest.approx(changed / sum(map(len, rows)))
+    assert pdanon.bound(frame_of(rows), k=k, m=m, kind="deletions").changed <= changed
+
+
 def test_no_bound_is_given_for_a_mixture():
     frame, result = frame_of(ROWS), mixture_of(ROWS, 5, k=3, m=2)
     assert result.bound is None
