@@ -17,7 +17,7 @@ from asv.results import iter_results  # noqa: E402
 
 from tests.benchmarks.measure import machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
-from tests.commits.benchmarks.calls import CALLS  # noqa: E402
+from tests.commits.timed.calls import CALLS  # noqa: E402
 
 CONFIG = ROOT / "tests" / "commits" / "asv.conf.json"
 BENCHMARK = "calls.Calls.track_time"
