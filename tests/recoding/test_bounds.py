@@ -225,10 +225,23 @@ def test_bad_input():
         df.txanon.bound(result, k=2)
     with pytest.raises(ParameterError, match="does not occur in the data"):
         df.txanon.bound(PrivacyConstraints(constraints=[["x"]], k=2))
-    with pytest.raises(ParameterError, match="recoded separately"):
-        df.txanon.bound(df.txanon.lra(k=2, m=2, hierarchy=2, parts=2))
+    with pytest.raises(ParameterError, match="no bound of NCP"):
+        df.txanon.bound(df.txanon.lra(k=2, m=2, hierarchy=2, parts=2), loss="NCP")
     with pytest.raises(ParameterError, match="leaves of the hierarchy"):
         df.txanon.bound(df.txanon.apriori(k=2, m=2, hierarchy=2), loss="NCP")
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_blocks_of_nodes_change_no_less_than_deletions_must(seed):
+    """Without the labels of nodes, they are a release by deletions."""
+    rng = np.random.default_rng(seed)
+    rows = [{*rng.choice([*"abcdef"], rng.integers(1, 4))} for _ in range(12)]
+    df = frame_of([sorted(row) for row in rows])
+    result = df.txanon.lra(k=2, m=2, hierarchy=2, parts=3)
+    bound = df.txanon.bound(result)
+    changed = sum(len(row - {*labels}) for row, labels in zip(rows, result.frame["items"], strict=True))
+    assert bound.kind == "deletions"
+    assert bound.changed <= changed == round(bound.reached * sum(map(len, rows)))
 
 
 def test_tables_without_occurrences():

@@ -51,7 +51,8 @@ def bound(
         Short for the guarantee ``KmAnonymity(k, m)``.
     kind : {"sets", "deletions"}
         The releases: those that recode an item equally in all rows; or those of `local_suppression`, for
-        ``KmAnonymity``. A result of the latter is compared with these, whatever the kind is.
+        ``KmAnonymity``. A result that recodes rows separately, also a mixture or one of `lra`, is compared
+        with the latter, whatever the kind is.
     loss : {"occurrences", "NCP"}
         The loss, as in ``result.loss``.
     time_limit : float
@@ -67,8 +68,8 @@ def bound(
     Raises
     ------
     ParameterError
-        If the guarantee has no bound, the result is of another frame or has several labels for an item, or a
-        parameter is out of range.
+        If the guarantee has no bound, the result is of another frame, its NCP has no bound, or a parameter is
+        out of range.
     ColumnError, ItemsetDtypeError
         If the column is invalid.
 
@@ -80,10 +81,12 @@ def bound(
     -----
     The bound holds for every release that recodes an item equally in all rows: the item is published as it
     is, merged with others, replaced by a node of a hierarchy, or suppressed. It holds whatever the blocks of
-    ``utility`` are, and whatever is suppressed to hide emptied rows. It does not hold if groups of rows are
-    recoded separately, as by `lra`, nor for disassociation.
+    ``utility`` are, and whatever is suppressed to hide emptied rows. It does not hold if rows are recoded
+    separately, nor for disassociation.
 
-    The bound for deletions holds for every release whose rows are subsets of the original ones. An item in
+    The bound for deletions holds for every release whose rows are subsets of the original ones. Without the
+    labels of sets and nodes, any other release is such a release, with the same guarantee, so it changes no
+    fewer occurrences. An item in
     fewer than k rows must disappear from them. Of a rare pair, each of its rows must lose an item. So of a
     clique of rare pairs in a row, the row keeps one item at most. The cliques of a row are disjoint, and
     their losses are summed over all rows.
@@ -128,7 +131,7 @@ def bound(
             hint = "leave out k, m and column, which are those of the result"
             raise ParameterError("the guarantee is given twice", where="guarantee, k and m", hint=hint)
         guarantee = result.guarantee
-        kind = "deletions" if result.groups is not None and only_deletes(result.mapping) else kind
+        kind = kind if result.groups is None else "deletions"
     else:
         guarantee, column = read_guarantee(guarantee, column, k, m)
     bounded = BOUNDED if kind == "sets" else (KmAnonymity,)
@@ -157,6 +160,9 @@ def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str, kind: str
     """Encode the original of a result, if a bound can be compared with it."""
     itemsets = Itemsets.from_series(frame.iloc[:, recoded_column(frame, result)])
     if kind == "deletions":
+        if loss == "NCP" and not only_deletes(result.mapping):
+            problem, hint = "labels of several items have no bound of NCP", "pass loss='occurrences'"
+            raise ParameterError(problem, where="loss", got=loss, hint=hint)
         items = itemsets.lookup(mapping_values(result.mapping, "item"))
         if (items < 0).any() or len(items) == 0 < itemsets.n_items:
             raise other_frame("other items")
@@ -164,9 +170,6 @@ def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str, kind: str
         if (supports != SupportIndex.of(itemsets).singles).any():
             raise other_frame("items with other supports")
         return itemsets
-    if result.groups is not None:
-        hint = "pass a release that recodes an item equally in all rows, such as by pcta"
-        raise ParameterError("groups of rows are recoded separately", where="guarantee", hint=hint)
     labels_of(result, itemsets)
     if loss == "NCP" and "LM" in result.loss:
         problem = "NCP counts the leaves of the hierarchy, which has no bound"
