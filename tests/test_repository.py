@@ -121,6 +121,10 @@ def test_the_citation_is_that_of_the_package():
     assert [citation["version"], citation["license"]] == [project["version"], project["license"]]
     assert [each["name"] for each in citation["authors"]] == [each["name"] for each in project["authors"]]
     assert {"message", "title"} <= citation.keys()
+    described = " ".join(" ".join((getattr(pdanon, name).__doc__ or "").split()) for name in pdanon.__all__)
+    titles = [each["title"].lower() for each in citation["references"]]
+    assert len(titles) == 6
+    assert [title for title in titles if title not in described.lower()] == []
 
 
 def test_an_ignored_check_has_a_reason():
