@@ -12,9 +12,6 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from asv.config import Config  # noqa: E402
-from asv.results import iter_results  # noqa: E402
-
 from tests.benchmarks.measure import machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.commits.timed.calls import CALLS  # noqa: E402
@@ -44,6 +41,9 @@ def measure(days: list[str]) -> None:
 
 def lines() -> list[str]:
     """Return the table: a line a commit, the newest first, and a column a call."""
+    from asv.config import Config
+    from asv.results import iter_results
+
     folder = CONFIG.parent / Config.load(str(CONFIG)).results_dir
     results = {result.commit_hash: result for result in iter_results(str(folder))}
     table = [f"| commit | {' | '.join(CALLS)} |", "|---|" + "---:|" * len(CALLS)]
@@ -56,6 +56,11 @@ def lines() -> list[str]:
     return table
 
 
-measure(sys.argv[1:])
-text = [f"Measured {date.today()} by `{Path(__file__).relative_to(ROOT)}` on {machine()}.", "", *lines()]
-write_section("speed/commits.md", "commits", text)
+def main() -> None:
+    measure(sys.argv[1:])
+    text = [f"Measured {date.today()} by `{Path(__file__).relative_to(ROOT)}` on {machine()}.", "", *lines()]
+    write_section("speed/commits.md", "commits", text)
+
+
+if __name__ == "__main__":
+    main()
