@@ -72,7 +72,8 @@ def local_suppression(
     deletion_price : float, optional
         Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Requires ``KmAnonymity`` with m of 2 or more.
+        the more items are joined. None: no sets. Requires ``KmAnonymity``. With m=1,
+        no items are joined.
     labels : {"set", "short", "first"} or callable
         Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each.
@@ -194,10 +195,11 @@ def _join_items(
     itemsets: Itemsets, guarantee: KmAnonymity | LmDiversity, price: float, seed: int, report: Report
 ) -> Numbers:
     """Return the set of each item, numbered from 0: those of COAT, after an annealing at a fixed price."""
-    if not isinstance(guarantee, KmAnonymity) or guarantee.m == 1:
-        what = "items are joined into sets only for KmAnonymity with m of 2 or more"
-        hint = "leave out deletion_price; or call pdanon.pcta, which merges items and deletes nothing"
+    if not isinstance(guarantee, KmAnonymity):
+        what, hint = "items are joined into sets only for KmAnonymity", "leave out deletion_price"
         raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
+    if guarantee.m == 1:  # there is no rare pair to avoid
+        return np.arange(itemsets.n_items)
     counted = KmAnonymity(check_k(guarantee.k), min(guarantee.m or 3, 3))
     first = np.arange(itemsets.n_items, dtype=np.int32)
     options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}

@@ -143,15 +143,18 @@ def test_a_price_is_a_number_above_0(price):
     assert "hint" in str(caught.value)
 
 
-@pytest.mark.parametrize("m", [1, "diverse"])
-def test_other_guarantees_have_no_mixture(m):
-    guarantee = pdanon.KmAnonymity(3, 1)
-    if m == "diverse":
-        guarantee = pdanon.LmDiversity(l=2, m=2, k=3, sensitive=["x"])
-    with pytest.raises(pdanon.ParameterError, match="only for KmAnonymity with m of 2 or more") as caught:
+def test_other_guarantees_have_no_mixture():
+    guarantee = pdanon.LmDiversity(l=2, m=2, k=3, sensitive=["x"])
+    with pytest.raises(pdanon.ParameterError, match="only for KmAnonymity") as caught:
         mixture_of(ROWS, 5, guarantee=guarantee)
     assert type(guarantee).__name__ in str(caught.value)
-    assert "pcta" in str(caught.value)
+
+
+def test_with_one_known_item_none_is_joined():
+    frame = frame_of(ROWS)
+    deleted = frame.txanon.local_suppression(k=3, m=1)
+    assert rows_of(mixture_of(ROWS, 5, k=3, m=1).frame) == rows_of(deleted.frame)
+    assert pdanon.anonymize(frame, k=3, m=1, loss="pairs").holds
 
 
 def test_classes_have_no_mixture():
