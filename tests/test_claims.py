@@ -828,6 +828,16 @@ def lines_of_a_person_cost():
     return [*costs.loc[many], *costs.loc[file]] == ["11.6 s", "1.70 GiB", "4.0 s", "0.38 GiB"]
 
 
+def calls_take_another_time():
+    (table,) = tables_of("speed/commits.md", "commits").values()
+    table = table.set_index("commit").astype(float)
+    first, newest = table.iloc[-1]["rum_bound"], table.iloc[0]["rum_bound"]
+    day = [table[table.index.str.startswith(f"2026-11-{each}")].iloc[0] for each in (27, 28)]
+    slower = [day[1][name] / day[0][name] for name in ("pcta", "coat")]
+    shares = newest / first, day[0]["rum_bound"] / first
+    return [round(share, 1) for share in (*shares, *slower)] == [0.5, 0.2, 1.6, 1.5]
+
+
 def deletions_of_classes_change_less():
     (table,) = tables_of("loss/deletions.md", "classes").values()
     line = table.astype(float).set_index("delta").loc[0.5]
@@ -1113,6 +1123,8 @@ CLAIMS = [
     ),
     ("docs/limits.md", "he names 1 %", deletions_name_fewer_persons),
     (LOSSES, "lose 35 % of their diagnoses where sets change 55 %", deletions_of_classes_change_less),
+    ("docs/measured/speed.md", "half of its first time; before", calls_take_another_time),
+    ("docs/measured/speed.md", "half as long again since 28 November", calls_take_another_time),
     ("docs/algorithms/rum_bound.md", "as sets with `delta=0.5`", deletions_of_classes_change_less),
     ("docs/rt.md", "35 % instead of 55 %", deletions_of_classes_change_less),
     ("docs/how_much.md", "at most 1.06 times what is necessary", deletions_buy_a_larger_k),

@@ -51,11 +51,12 @@ def check_penalty(penalty: Any) -> float:
     return float(penalty)
 
 
-def check_price(price: Any, name: str) -> float:
-    """Check a price in relation to another: a number above 0."""
+def check_price(price: Any) -> float:
+    """Check the price of a deletion in a mixture: a number above 0."""
     if not is_number(price) or not 0 < price < MOST_LOSS:
-        what, hint = f"{name} must be a number above 0 and below {MOST_LOSS:,}", f"pass {name}=5, or None"
-        raise ParameterError(what, where=name, got=describe(price), hint=hint)
+        what = f"deletion_price must be a number above 0 and below {MOST_LOSS:,}"
+        hint = "pass deletion_price=5, or None"
+        raise ParameterError(what, where="deletion_price", got=describe(price), hint=hint)
     return float(price)
 
 

@@ -72,8 +72,7 @@ def local_suppression(
     deletion_price : float, optional
         Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Requires ``KmAnonymity``. With m=1,
-        no items are joined.
+        the more items are joined. None: no sets. Requires ``KmAnonymity``. With m=1, no items are joined.
     labels : {"set", "short", "first"} or callable
         Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each.
@@ -178,7 +177,7 @@ def decide(
         deleted = ~_keep(itemsets, guarantee, worth, seed, report)
         recoding = Recoding.of_deleted(deleted, itemsets, number_losses(itemsets, deleted))
         return decide_lists(columns, recoding, guarantee)
-    sets = _join_items(itemsets, guarantee, check_price(deletion_price, "deletion_price"), seed, report)
+    sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
     n_sets, became = int(sets.max(initial=-1)) + 1, sets[itemsets.codes]
     joined = itemsets.recode(sets, pa.array(np.arange(n_sets)))
     supports = SupportIndex.of(itemsets).singles, SupportIndex.of(joined).singles

@@ -192,7 +192,6 @@ class Refinement(TimedSearch):
         blocks: Numbers | None = None,  # only items of the same block share a cluster
         loss: Any = "NCP",  # as in `pdanon.refine`
         clock: Clock | None = None,
-        sweeps: int = SWEEPS,  # of the annealing before the first descent; 0 for none
         # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
     ) -> None:
@@ -258,7 +257,7 @@ class Refinement(TimedSearch):
         self._pace = Pace()  # items that move between two checks of the time limit
         self._swaps = 0  # swaps that the current descent has tried
         self._of_sets = len(self._of_item) > n  # sets move as a whole, and neither swap nor split
-        self._sweeps = sweeps if self._anneals() else 0
+        self._to_anneal = self._anneals()  # before the first descent
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
     def _begin(self) -> bool:
@@ -303,9 +302,9 @@ class Refinement(TimedSearch):
         """
         if not self._begin():
             return
-        if self._sweeps:
-            sweeps, self._sweeps = self._sweeps, 0
-            self._anneal(sweeps, 0)
+        if self._to_anneal:
+            self._to_anneal = False
+            self._anneal(SWEEPS, 0)
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
         self._swaps = 0

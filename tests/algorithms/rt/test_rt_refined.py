@@ -179,7 +179,7 @@ def test_refine_is_a_switch(name):
 
 @pytest.mark.parametrize("quasi", [["sex"], ["district"], ["district", "sex"]], ids="-".join)
 def test_a_class_loses_as_little_as_a_table_of_its_own(pytestconfig, quasi):
-    """What is left of 1 % is what annealing from other first sets finds."""
+    """Within 1 %, as `anonymize` begins with other sets."""
     patients = pdanon.read_parquet(pytestconfig.rootpath / "examples" / "patients.parquet")
     table = patients[[*quasi, "diagnoses"]]
     together = table.txanon.rfirst(k=5, m=2, quasi=quasi, cluster="mondrian")
