@@ -60,7 +60,6 @@ AS_FAST = {
     "cuts",
     "row_groups",
     "row_partitions",
-    "set_search",
 }
 ZIG = f"{shlex.quote(sys.executable)} -m ziglang cc -mcpu=baseline"
 

@@ -30,7 +30,7 @@ import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
 from pdanon import stream  # noqa: E402
-from pdanon._kernels import set_search  # noqa: E402
+from pdanon._kernels import set_moves  # noqa: E402
 from pdanon.algorithms import engines  # noqa: E402
 from pdanon.algorithms.refinement.nodes import GroupRefinement  # noqa: E402
 from pdanon.algorithms.refinement.sets import ProtectedSets  # noqa: E402
@@ -104,11 +104,6 @@ def classes(df: pd.DataFrame, name: str) -> Prepared:
     return lambda: lost(pdanon.rum_bound(df, **asked), "NCP")
 
 
-def annealed_classes(df: pd.DataFrame, name: str) -> Prepared:
-    anneal_classes()
-    return classes(df, name)
-
-
 def nodes(df: pd.DataFrame, name: str, algorithm: str, k: int = 5, hierarchy: int | None = None) -> Prepared:
     parts = {"parts": 10} if algorithm == "lra" else {}
     made = getattr(pdanon, algorithm)(df, k=k, hierarchy=hierarchy or TREES[name], **parts)
@@ -167,7 +162,6 @@ TASKS: dict[str, tuple[Callable[..., Prepared], tuple[str, ...], dict[str, Any]]
     "constraints, NCP": (constraints, BASKETS, {"loss": "NCP"}),
     "rules": (rules, (GROCERIES, MSWEB), {}),
     "classes": (classes, (SURVEY,), {}),
-    "annealed classes": (annealed_classes, (SURVEY,), {}),
     "cuts, k=2": (nodes, (GROCERIES, CLICKS), {"algorithm": "apriori", "k": 2, "hierarchy": 3}),
     "cuts": (nodes, (GROCERIES, CLICKS), {"algorithm": "apriori"}),
     "blocks": (nodes, (GROCERIES, CLICKS), {"algorithm": "lra"}),
@@ -187,20 +181,7 @@ TASKS: dict[str, tuple[Callable[..., Prepared], tuple[str, ...], dict[str, Any]]
 
 
 def moves() -> None:
-    set_search.descend = lambda *given: None
-
-
-def swaps() -> None:
-    Refinement._swap = lambda *given: False
-
-
-def splits() -> None:
-    Refinement._split = lambda *given, **options: 0
-
-
-def late_splits() -> None:
-    whole = Refinement._split
-    Refinement._split = lambda *given, any_rows=False: 0 if any_rows else whole(*given)
+    set_moves.descend = lambda *given: None
 
 
 def annealing() -> None:
@@ -209,12 +190,6 @@ def annealing() -> None:
 
 def second_annealing() -> None:
     sets_search._STARTS = 1
-
-
-def anneal_classes() -> None:
-    """Anneal the sets of each class as well, which the package does not."""
-    begin = Refinement.__init__
-    Refinement.__init__ = lambda *given, **options: begin(*given, **{**options, "sweeps": sets_search.SWEEPS})
 
 
 def repair() -> None:
@@ -292,7 +267,7 @@ class Mechanism:
     clock: int = 1  # of processor time; 2: of elapsed time
 
 
-SEARCH, MOVES = "_kernels/set_search.py:", "_kernels/set_moves.py:"
+MOVES = "_kernels/set_moves.py:"
 STATE, CLUSTERS = "algorithms/states/sets_search.py:", "algorithms/states/clusters.py:"
 LOCAL, GROUPS = "_kernels/local_recoding.py:", "_kernels/row_groups.py:"
 SETS = (
@@ -304,54 +279,24 @@ SETS = (
     "constraints",
     "constraints, NCP",
     "classes",
-    "annealed classes",
 )
 MECHANISMS = [
     Mechanism(
         "moves of items",
         "refine, refine=True, rum_bound",
         (
-            f"{SEARCH}_move_keeps_triples _is_in_each_pair _note_stuck _note_obstacle _is_stuck",
-            f"{SEARCH}_best_target descend",
-            f"{MOVES}fill_gains refuse",
+            f"{MOVES}_move_keeps_triples _is_in_each_pair _best_target descend _fill_gains _refuse",
             f"{STATE}_move",
         ),
         moves,
         SETS,
         note="keep",
     ),
-    Mechanism(
-        "swaps of items",
-        "refine for NCP, LM, UL; rum_bound",
-        (
-            f"{SEARCH}Leaver _joint _fill_leaver _may_leave_for _brings_few _leaves_few _n_required",
-            f"{SEARCH}_is_known_unfit _swap_keeps_pairs _swap_keeps_triples _may_replace _exchange",
-            f"{SEARCH}_replace_leaver _swap _list_members swap_each",
-            f"{MOVES}constraints_stay Tallies note",
-            f"{STATE}_swap",
-        ),
-        swaps,
-        SETS,
-        note="keep; the balanced loss has none",
-    ),
-    Mechanism(
-        "splits of sets",
-        "as moves",
-        (
-            f"{SEARCH}_may_split _list_shares _gets_rare _is_unsplittable _distribute _split_keeps_larger",
-            f"{SEARCH}_split split_each",
-            f"{STATE}_split",
-        ),
-        splits,
-        (*SETS, "m=4"),
-        note="keep until classes anneal",
-    ),
-    Mechanism("last splits, of shared rows", "as moves", (), late_splits, SETS, note="could go with splits"),
     Mechanism("stages, of the costliest items first", "as moves", (), stages, SETS),
     Mechanism(
         "annealing of sets",
         "refine, refine=True",
-        ("_kernels/set_annealing.py", "algorithms/states/annealing.py", f"{STATE}_anneals _anneal _repair"),
+        ("_kernels/set_annealing.py", f"{STATE}_anneals _anneal _anneal_once _begin_annealing _repair"),
         annealing,
         ("balanced", "NCP", "m=3"),
     ),
@@ -361,14 +306,6 @@ MECHANISMS = [
         ("_kernels/constraint_annealing.py",),
         annealing,
         ("constraints", "constraints, NCP"),
-    ),
-    Mechanism(
-        "no annealing in classes",
-        "rum_bound, tum_bound, rfirst",
-        (),
-        anneal_classes,
-        ("classes",),
-        note="could go: lower loss, more time",
     ),
     Mechanism(
         "second annealing",
@@ -389,7 +326,7 @@ MECHANISMS = [
         "refine, m > 3",
         (
             "_kernels/rare_clusters.py",
-            f"{MOVES}keeps_larger leaving_keeps_larger joining_keeps_larger",
+            f"{MOVES}_leaving_keeps_larger _joining_keeps_larger",
             f"{STATE}_larger_are_safe",
         ),
         larger,
@@ -405,7 +342,7 @@ MECHANISMS = [
     Mechanism(
         "kept supports of pairs of clusters",
         "pcta, coat, upcta",
-        ("_kernels/clusters.py:begin_lines count_rows _count_rows _take_line _add_to_lines",),
+        ("_kernels/clusters.py:begin_lines count_rows _take_line _add_to_lines",),
         kept_pairs,
         ("pcta", "pcta, m=3"),
     ),
@@ -413,7 +350,7 @@ MECHANISMS = [
         "these counted at once",
         "the same",
         (
-            "_kernels/clusters.py:begin_lines count_rows _count_rows",
+            "_kernels/clusters.py:begin_lines count_rows",
             f"{CLUSTERS}_count_lines",
         ),
         counted_lines,
@@ -431,7 +368,7 @@ MECHANISMS = [
         "stream, dask; m <= 2",
         (
             "algorithms/skeleton.py",
-            "itemsets/pair_counts.py",
+            "itemsets/encoded_columns.py:PairCounts",
             "_kernels/counting.py:mark_shortened",
             "itemsets/row_loops.py:mark_shortened",
             "algorithms/engines.py:_decide_by_pairs",
@@ -443,7 +380,7 @@ MECHANISMS = [
     Mechanism(
         "cut_search",
         "optimal, hghs, mhghs",
-        ("_kernels/cut_search.py", "algorithms/states/descent.py"),
+        ("_kernels/cut_search.py", "algorithms/states/cuts_search.py:Descent"),
         optimum,
         ("optimal",),
     ),

@@ -42,8 +42,6 @@ cdef class LargerItemsets:
     cdef long long known  # itemsets of up to so many clusters are safe already
     cdef bint by_rows  # whether m is at least the length of all rows
     cdef Rows rows
-    cdef int32s moved  # items that have moved
-    cdef uint8s has_moved  # whether an item is one of them
     cdef long long stamp  # the last of all stamps
     cdef long long changes  # stamp of the changed rows
     cdef int64s listed  # of each row, the stamp of the last list with it
@@ -67,8 +65,8 @@ cdef class LargerItemsets:
     cdef int32s path  # clusters of the current itemset, or of the rare one that was found
     cdef Py_ssize_t n_path
 
-    cdef bint is_safe(self, long long cluster, Py_ssize_t n_moved, int64s label) noexcept nogil
-    cdef void _list_changed(self, long long cluster, Py_ssize_t n_moved, int64s label) noexcept nogil
+    cdef bint is_safe(self, long long cluster, long long moved, int64s label) noexcept nogil
+    cdef void _list_changed(self, long long cluster, long long moved, int64s label) noexcept nogil
     cdef void _list_rows(self, long long cluster, int64s label) noexcept nogil
     cdef void _list(self, long long row, long long cluster, bint changed, int64s label) noexcept nogil
     cdef bint _rows_are_safe(self) noexcept nogil

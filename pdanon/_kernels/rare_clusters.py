@@ -385,11 +385,10 @@ class LargerItemsets:
     """
 
     def __init__(self, *, k: int, known: int, m: int, rows: Rows, slots: int) -> None:
-        n, n_rows, n_codes = len(rows.starts) - 1, len(rows.weights), len(rows.codes)
+        n_rows, n_codes = len(rows.weights), len(rows.codes)
         longest = int(np.diff(rows.offsets).max(initial=0))
         self.k, self.known, self.rows, self.by_rows = k, known, rows, m >= longest
         levels = 0 if self.by_rows else m - 1
-        self.moved, self.has_moved = np.zeros(n, np.int32), np.zeros(n, np.uint8)
         self.stamp, self.changes, self.n_changed, self.n_rows = 0, 0, 0, 0
         self.listed = np.zeros(n_rows, np.int64)
         self.seen, self.used = np.zeros((2, slots), np.int64)
@@ -403,17 +402,13 @@ class LargerItemsets:
         self.extends = np.zeros((levels, slots), np.uint8)
         self.path, self.n_path = np.zeros(slots, np.int32), 0
 
-    def is_safe(self, cluster: int64, n_moved: Py_ssize_t, label: int64s) -> bint:
-        """Return whether no itemset with a cluster is rare after the first ``n_moved`` of ``moved`` moved.
+    def is_safe(self, cluster: int64, moved: int64, label: int64s) -> bint:
+        """Return whether no itemset with a cluster is rare after an item has moved to it or left it.
 
         ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
         rare, ``path`` has its other clusters.
         """
-        for i in range(n_moved):
-            self.has_moved[self.moved[i]] = True
-        self._list_changed(cluster, n_moved, label)
-        for i in range(n_moved):
-            self.has_moved[self.moved[i]] = False
+        self._list_changed(cluster, moved, label)
         if self.n_changed == 0:
             return True
         self._list_rows(cluster, label)
@@ -424,26 +419,23 @@ class LargerItemsets:
             self.node_places[i] = self.offsets[i]
         return self._visit(0, 0, self.n_rows, self.n_rows)
 
-    def _list_changed(self, cluster: int64, n_moved: Py_ssize_t, label: int64s) -> void:
+    def _list_changed(self, cluster: int64, moved: int64, label: int64s) -> void:
         """List the rows that the cluster has gained or lost: none of its other items is in them."""
         row: int64
         item: int64
         self.stamp += 1
         self.changes = self.stamp
         self.n_rows = 0
-        for i in range(n_moved):
-            for slot in range(self.rows.starts[self.moved[i]], self.rows.starts[self.moved[i] + 1]):
-                row = self.rows.tids[slot]
-                if self.listed[row] == self.changes:
-                    continue
-                self.listed[row] = self.changes
-                keeps = False
-                for position in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
-                    item = self.rows.codes[position]
-                    if label[item] == cluster and not self.has_moved[item]:
-                        keeps = True
-                if not keeps:
-                    self._list(row, cluster, True, label)
+        for slot in range(self.rows.starts[moved], self.rows.starts[moved + 1]):
+            row = self.rows.tids[slot]
+            self.listed[row] = self.changes
+            keeps = False
+            for position in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
+                item = self.rows.codes[position]
+                if label[item] == cluster and item != moved:
+                    keeps = True
+            if not keeps:
+                self._list(row, cluster, True, label)
         self.n_changed = self.n_rows
 
     def _list_rows(self, cluster: int64, label: int64s) -> void:

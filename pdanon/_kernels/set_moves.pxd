@@ -24,9 +24,6 @@ cdef class State:
     cdef Numbers block  # block of each item; a cluster has items of one block
     cdef int64s home  # block of each cluster that is not empty
     cdef uint8s asleep  # items without a move, while their cluster does not change
-    cdef long long clock  # number of changes of clusters, plus 1
-    cdef int64s since  # last change of each cluster, by the clock
-    cdef readonly uint8s tried  # clusters without a safe split, while they do not change
     cdef Codes itemsets  # items of the constraints, one constraint after the other
     cdef Numbers bounds  # where each constraint begins
     cdef int64s met  # support of the image of each constraint, up to k
@@ -50,10 +47,9 @@ cdef class Space:
     cdef int[:, ::1] pairs  # pairs of positions where these are not 0, the larger first
     cdef int[:, ::1] few_pairs  # pairs of clusters in fewer than k rows of the item
     cdef int[:, ::1] broken_pairs  # pairs of clusters that become rare with its own when it leaves
-    cdef int64s members  # current items
     cdef uint8s refused  # for constraints and larger itemsets: clusters that the item cannot move to
-    cdef unsigned long long[:, ::1] brought  # for constraints: rows of each of two items, as bits
-    cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits
+    cdef unsigned long long[::1] brought  # for constraints: rows of the item, as bits
+    cdef unsigned long long[::1] left  # for constraints: rows of its cluster without it, as bits
 
 
 cdef inline long long lacking(long long support, long long k) noexcept nogil:
@@ -98,33 +94,6 @@ cdef inline long long first_empty(long long top, int64s size) noexcept nogil:
 
 cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
-cdef void changed(long long cluster, State state) noexcept nogil
-
-
-cdef void mark_rows(long long x, long long side, State state, Rows rows, Space space) noexcept nogil
-cdef void refuse(long long x, State state, Rows rows, Space space) noexcept nogil
-cdef bint constraints_stay(long long x, long long y, State state, Rows rows, Space space) noexcept nogil
-
-
-cdef class Tallies:
-    cdef int64s when  # time when each item was counted, by the clock of the state
-    cdef int64s filled  # number of entries of each item
-    cdef uint8s is_whole  # whether all clusters have an entry
-    cdef int[:, :, ::1] entries  # for each item: clusters, and `beside` and `alone` of each
-
-cdef void note(long long x, long long n_touched, Tallies tallies, State state, Space space) noexcept nogil
-
-
-cdef double price_of_two(long long a, long long b, long long scale, State state) noexcept nogil
 cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil
 cdef long long tally_pairs(long long x, int64s label, Rows rows, Space space) noexcept nogil
 cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept nogil
-cdef (long long, long long) list_pairs(long long a, long long n_pairs, State state, Space space) noexcept nogil
-cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil
-cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil
-cdef void fill_gains(long long x, long long lost, State state, Space space) noexcept nogil
-cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
-cdef bint meets_new(long long b, Numbers few, long long n_few, State state) noexcept nogil
-cdef bint keeps_larger(long long a, long long b, long long n_moved, State state, Space space) noexcept nogil
-cdef bint leaving_keeps_larger(long long x, State state, Space space) noexcept nogil
-cdef bint joining_keeps_larger(long long x, long long b, bint leaves, State state, Space space) noexcept nogil

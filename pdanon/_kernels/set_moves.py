@@ -1,8 +1,13 @@
-"""State of a refinement: clusters, supports, the move of an item, and the loss that it changes.
+"""Moves of a refinement: clusters, their supports and losses, and the best safe move of each item.
 
 Clusters have numbers below the number of slots; some are empty. A state is safe if no support that it counts
-is rare, that is, in (0, k). ``lack`` is the missing support at any time. So several moves can follow one
-another, and only the last one has to reach a safe state.
+is rare, that is, in (0, k). ``lack`` is the missing support. A search only makes moves that keep a safe state
+safe; an annealing may pass through others.
+
+A move from a safe state can only make two kinds of support rare: those of the cluster that an item leaves,
+and those with a cluster that its new cluster shared no row with before. The checks visit the clusters, or
+pairs of clusters, in the rows of the item. If more items may be known, a move that passes them is checked by
+``rare_clusters``.
 
 ``set_moves.pxd`` documents the attributes. Numbers of rows are below 2**31.
 """
@@ -33,7 +38,7 @@ from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
 from numpy.typing import NDArray
 
-__all__ = ["Space", "State", "Tallies", "count", "count_constraints", "relocate", "wake"]
+__all__ = ["Space", "State", "count", "count_constraints", "descend", "relocate", "wake"]
 
 Array = NDArray[Any]
 
@@ -83,8 +88,7 @@ class State:
         self.support = np.zeros(slots, np.int64)
         self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
         self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
-        self.asleep, self.tried = np.zeros(n, np.uint8), np.zeros(slots, np.uint8)
-        self.clock, self.since = 1, np.zeros(slots, np.int64)
+        self.asleep = np.zeros(n, np.uint8)
         self.met = np.zeros(len(bounds) - 1, np.int64)
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
 
@@ -98,9 +102,7 @@ class Space:
     ``larger`` is needed if more items may be known than the state counts.
     """
 
-    def __init__(
-        self, *, n: int, slots: int, largest: int, words: int, larger: LargerItemsets | None = None
-    ) -> None:
+    def __init__(self, *, slots: int, largest: int, words: int, larger: LargerItemsets | None = None) -> None:
         self.larger = larger
         side = slots if largest == 3 else 0
         self.beside, self.alone, self.touched, self.place = np.zeros((4, slots), np.int64)
@@ -109,9 +111,8 @@ class Space:
         self.token = 0
         self.joint, self.lone = np.zeros((2, side, side), np.int32)
         self.pairs, self.few_pairs, self.broken_pairs = np.zeros((3, comb(side, 2), 2), np.int32)
-        self.members = np.zeros(n, np.int64)
         self.refused = np.zeros(slots, np.uint8)
-        self.brought, self.left = np.zeros((2, 2, words), np.uint64)
+        self.brought, self.left = np.zeros((2, words), np.uint64)
 
 
 @cfunc
@@ -228,21 +229,20 @@ def move_to(x: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
         _recount_constraints(x, a, b, state, rows)
 
 
-def changed(cluster: int64, state: State) -> void:
-    """Note the change of a cluster, and wake its members."""
+@cfunc
+@nogil
+@exceptval(check=False)
+def _changed(cluster: int64, state: State) -> void:
+    """Wake the members of a cluster that has changed."""
     if cluster >= 0:
-        state.clock += 1
-        state.since[cluster] = state.clock
-        state.tried[cluster] = False
         for x in range(state.label.shape[0]):
             if state.label[x] == cluster:
                 state.asleep[x] = False
 
 
 def wake(state: State) -> None:
-    """Wake all items and clusters."""
+    """Wake all items."""
     state.asleep[:] = 0
-    state.tried[:] = 0
 
 
 def relocate(labels: Numbers, state: State, rows: Rows, space: Space) -> None:
@@ -251,8 +251,6 @@ def relocate(labels: Numbers, state: State, rows: Rows, space: Space) -> None:
         for x in range(labels.shape[0]):
             if labels[x] != state.label[x]:
                 move_to(x, labels[x], state, rows, space)
-    state.clock += 1
-    state.since[:] = state.clock
     wake(state)
 
 
@@ -278,63 +276,50 @@ def count_constraints(state: State, rows: Rows) -> None:
             _recount(constraint, state, rows)
 
 
-# --- Constraints: find those that become rare when an item moves, or two items are exchanged
+# --- Constraints: find those that become rare when an item moves
 #
 # The check moves no item. The rows of the clusters are bits, as are the rows of the item and those of its
 # cluster without it. A move can make only three kinds of constraint rare: those that contain the item, those
 # that contain another item of its cluster, and those with support 0.
 
 
-def mark_rows(x: int64, side: int64, state: State, rows: Rows, space: Space) -> void:
-    """Mark the rows of an item, and the rows of its cluster without it, on one side of an exchange."""
+@cfunc
+@nogil
+@exceptval(check=False)
+def _mark_rows(x: int64, state: State, rows: Rows, space: Space) -> void:
+    """Mark the rows of an item, and the rows of its cluster without it."""
     a = state.label[x]
     for i in range(state.bits.shape[1]):
-        space.brought[side, i] = 0
-        space.left[side, i] = state.bits[a, i] if a >= 0 else 0
+        space.brought[i] = 0
+        space.left[i] = state.bits[a, i] if a >= 0 else 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row: int64 = rows.tids[slot]
         bit = cast(uint64, 1) << (row & 63)
-        space.brought[side, row >> 6] |= bit
+        space.brought[row >> 6] |= bit
         for position in range(rows.offsets[row], rows.offsets[row + 1]):
             y = rows.codes[position]
             if y != x and state.label[y] == a:
                 break
         else:
-            space.left[side, row >> 6] &= ~bit
+            space.left[row >> 6] &= ~bit
 
 
 @cfunc
 @inline
 @nogil
 @exceptval(check=False)
-def _changed_word(
-    i: Py_ssize_t,
-    c: int64,
-    a: int64,
-    b: int64,
-    exchanged: bint,
-    state: State,
-    space: Space,
-) -> uint64:
-    """Return a word of the rows of cluster c as they would be after a move.
-
-    The first item moves from a to b. With ``exchanged``, the second one moves from b to a.
-    """
+def _changed_word(i: Py_ssize_t, c: int64, a: int64, b: int64, state: State, space: Space) -> uint64:
+    """Return a word of the rows of cluster c as they would be after a move of the item from a to b."""
     if c == a:
-        return space.left[0, i] | (space.brought[1, i] if exchanged else 0)
-    if c == b:
-        return (space.left[1, i] if exchanged else state.bits[b, i]) | space.brought[0, i]
-    return state.bits[c, i]
+        return space.left[i]
+    return state.bits[c, i] | (space.brought[i] if c == b else 0)
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _is_rare(constraint: int64, x: int64, y: int64, b: int64, state: State, rows: Rows, space: Space) -> bint:
-    """Return whether a constraint is rare after a move of x to b.
-
-    If y is not -1, it moves to the old cluster of x.
-    """
+def _is_rare(constraint: int64, x: int64, b: int64, state: State, rows: Rows, space: Space) -> bint:
+    """Return whether a constraint is rare after a move of x to b."""
     a = state.label[x]
     start, stop = state.bounds[constraint], state.bounds[constraint + 1]
     k = state.k
@@ -348,9 +333,9 @@ def _is_rare(constraint: int64, x: int64, y: int64, b: int64, state: State, rows
         word = ~cast(uint64, 0)
         for position in range(start, stop):
             z = state.itemsets[position]
-            c = b if z == x else a if z == y else state.label[z]
+            c = b if z == x else state.label[z]
             if c >= 0:
-                word &= _changed_word(i, c, a, b, y >= 0, state, space)
+                word &= _changed_word(i, c, a, b, state, space)
         total += weigh(word, 64 * i, k - total, rows)
         if total >= k:
             return False
@@ -379,7 +364,10 @@ def _contains(item: int64, constraint: int64, state: State) -> bint:
     return False
 
 
-def refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
     """Mark in ``refused`` the clusters that x cannot move to.
 
     A move needs a gain, and must not make a constraint rare.
@@ -387,74 +375,25 @@ def refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
     a = state.label[x]
     empty = first_empty(state.top, state.size)
     n = min(state.top + 1, state.size.shape[0])
-    for b in range(n):  # `fill_gains` computes none for further slots
+    for b in range(n):  # `_fill_gains` computes none for further slots
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
-    mark_rows(x, 0, state, rows, space)
+    _mark_rows(x, state, rows, space)
     for constraint in range(state.met.shape[0]):
         if _contains(x, constraint, state):
             for b in range(n):
                 if not space.refused[b]:
-                    space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
+                    space.refused[b] = _is_rare(constraint, x, b, state, rows, space)
             continue
         holds_a: bint = a >= 0 and _contains_member(a, constraint, state)
         if not holds_a and state.met[constraint]:
             continue
-        if holds_a and _is_rare(constraint, x, -1, -1, state, rows, space):
+        if holds_a and _is_rare(constraint, x, -1, state, rows, space):
             for b in range(n):
                 space.refused[b] = space.refused[b] or not _contains_member(b, constraint, state)
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             b = state.label[state.itemsets[position]]
             if b >= 0 and not space.refused[b]:
-                space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
-
-
-def constraints_stay(x: int64, y: int64, state: State, rows: Rows, space: Space) -> bint:
-    """Return whether no constraint becomes rare when x is exchanged with y.
-
-    The rows of x are already marked.
-    """
-    a, b = state.label[x], state.label[y]
-    mark_rows(y, 1, state, rows, space)
-    for constraint in range(state.met.shape[0]):
-        if _contains_member(a, constraint, state) or _contains_member(b, constraint, state):
-            if _is_rare(constraint, x, y, b, state, rows, space):
-                return False
-    return True
-
-
-# --- Tallies: stored counts of an item, valid until the clusters change
-#
-# A count visits all rows of the item; a look-up takes one step for each cluster. An entry is valid for a
-# cluster that has not changed since, by the clock of the state.
-
-
-MOST = 64 * 2**20  # bytes of all entries
-
-
-@final
-@cclass
-class Tallies:
-    """Stored tallies of items: support with each cluster in their rows.
-
-    If memory does not suffice for all clusters, only the first ones are stored.
-    """
-
-    def __init__(self, n: int, slots: int) -> None:
-        self.when, self.filled = np.zeros((2, n), np.int64)
-        self.is_whole = np.zeros(n, np.uint8)
-        room = min(slots, MOST // (12 * max(n, 1)))
-        self.entries = np.empty((n, room, 3), np.int32)
-
-
-def note(x: int64, n_touched: int64, tallies: Tallies, state: State, space: Space) -> void:
-    """Store what ``tally`` has counted for an item."""
-    n = min(n_touched, tallies.entries.shape[1])
-    for i in range(n):
-        c = space.touched[i]
-        tallies.entries[x, i, 0] = c
-        tallies.entries[x, i, 1] = space.beside[c]
-        tallies.entries[x, i, 2] = space.alone[c]
-    tallies.when[x], tallies.filled[x], tallies.is_whole[x] = state.clock, n, n == n_touched
+                space.refused[b] = _is_rare(constraint, x, b, state, rows, space)
 
 
 # --- Losses of clusters, and counts that decide whether a move is safe
@@ -492,11 +431,6 @@ def _price(size: int64, held: int64, squares: float64, support: int64, scale: in
 def _price_of(c: int64, scale: int64, state: State) -> float64:
     """Return the loss of a cluster as it is; UL is divided by ``2**scale``."""
     return _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
-
-
-def price_of_two(a: int64, b: int64, scale: int64, state: State) -> float64:
-    """Return the sum of the losses of two clusters; UL is divided by ``2**scale``."""
-    return _price_of(a, scale, state) + _price_of(b, scale, state)
 
 
 def tally(x: int64, label: int64s, rows: Rows, space: Space) -> tuple[int64, int64]:
@@ -560,7 +494,10 @@ def clear(n_touched: int64, n_pairs: int64, space: Space) -> void:
         space.joint[high, low] = space.lone[high, low] = 0
 
 
-def list_pairs(a: int64, n_pairs: int64, state: State, space: Space) -> tuple[int64, int64]:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_pairs(a: int64, n_pairs: int64, state: State, space: Space) -> tuple[int64, int64]:
     """List the pairs of clusters that a move of the item can make rare; return the length of both lists.
 
     ``few_pairs`` has those in fewer than k rows of the item, ``broken_pairs`` those that become rare with
@@ -591,7 +528,10 @@ def _write_pair(c: int64, d: int64, i: int64, pairs: int32[:, ::1]) -> void:
     pairs[i, 0], pairs[i, 1] = c, d
 
 
-def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
     """Compute the gain of a move of x to each cluster; 0 if there is none.
 
     The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
@@ -632,7 +572,10 @@ def fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
         space.gains[b] = gain
 
 
-def list_few(a: int64, n_touched: int64, state: State, space: Space) -> int64:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_few(a: int64, n_touched: int64, state: State, space: Space) -> int64:
     """List in ``few`` the clusters other than a in fewer than k rows of the item; return their number."""
     n_few: int64 = 0
     for i in range(n_touched if state.largest >= 2 else 0):
@@ -643,7 +586,10 @@ def list_few(a: int64, n_touched: int64, state: State, space: Space) -> int64:
     return n_few
 
 
-def list_broken(a: int64, n_touched: int64, state: State, space: Space) -> int64:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_broken(a: int64, n_touched: int64, state: State, space: Space) -> int64:
     """List in ``broken`` the clusters that become rare with a when the item leaves; return their number."""
     n: int64 = 0
     for i in range(n_touched if state.largest >= 2 and a >= 0 else 0):
@@ -654,7 +600,10 @@ def list_broken(a: int64, n_touched: int64, state: State, space: Space) -> int64
     return n
 
 
-def meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> bint:
     """Return whether b would get a rare triple of clusters by receiving the item.
 
     ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
@@ -667,7 +616,10 @@ def meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> b
     return False
 
 
-def meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
     """Return whether a cluster becomes rare with b when b receives the item.
 
     ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
@@ -680,14 +632,10 @@ def meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
     return False
 
 
-def keeps_larger(a: int64, b: int64, n_moved: int64, state: State, space: Space) -> bint:
-    """Return whether no larger itemset is rare after the items in ``larger.moved`` moved between a and b."""
-    if space.larger is None:
-        return True
-    return space.larger.is_safe(a, n_moved, state.label) and space.larger.is_safe(b, n_moved, state.label)
-
-
-def leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
     """Return whether no larger itemset becomes rare when the item leaves its cluster.
 
     If one does, the item can only move to one of its clusters: ``refused`` marks all others.
@@ -695,8 +643,8 @@ def leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
     a = state.label[x]
     safe = True
     if a >= 0:
-        state.label[x], space.larger.moved[0] = -1, x
-        safe = space.larger.is_safe(a, 1, state.label)
+        state.label[x] = -1
+        safe = space.larger.is_safe(a, x, state.label)
         state.label[x] = a
     space.refused[:] = not safe
     for i in range(0 if safe else space.larger.n_path):
@@ -704,14 +652,132 @@ def leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
     return safe
 
 
-def joining_keeps_larger(x: int64, b: int64, leaves: bint, state: State, space: Space) -> bint:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _joining_keeps_larger(x: int64, b: int64, leaves: bint, state: State, space: Space) -> bint:
     """Return whether no larger itemset becomes rare when the item moves to b.
 
-    ``leaves`` is the result of `leaving_keeps_larger`: if it is true, only itemsets with b need a check.
+    ``leaves`` is the result of `_leaving_keeps_larger`: if it is true, only itemsets with b need a check.
     """
     a = state.label[x]
-    state.label[x], space.larger.moved[0] = b, x
-    safe = leaves or space.larger.is_safe(a, 1, state.label)
-    safe = safe and space.larger.is_safe(b, 1, state.label)
+    state.label[x] = b
+    safe = leaves or space.larger.is_safe(a, x, state.label)
+    safe = safe and space.larger.is_safe(b, x, state.label)
     state.label[x] = a
     return safe
+
+
+# --- The descent: items move, each to the cluster with the largest gain
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _move_keeps_triples(a: int64, b: int64, n_touched: int64, state: State, space: Space) -> bint:
+    """Return whether no triple of a, b and a third cluster becomes rare when the item moves from a to b."""
+    at_a = space.place[a] - 1
+    at_b = space.place[b] - 1
+    for i in range(n_touched):
+        c = space.touched[i]
+        if c in (a, b):
+            continue
+        change: int64 = space.joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
+        if at_b >= 0:
+            change -= space.joint[max(i, at_b), min(i, at_b)]
+        if 0 < state.cube[spot(a, b, c)] + change < state.k:
+            return False
+    return True
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_in_each_pair(b: int64, n_broken: int64, space: Space) -> bint:
+    """Return whether b is in each pair of clusters that becomes rare with the item's own cluster."""
+    for i in range(n_broken):
+        if space.broken_pairs[i, 0] != b and space.broken_pairs[i, 1] != b:
+            return False
+    return True
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
+    """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none.
+
+    Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
+    """
+    a = state.label[x]
+    if a >= 0 and state.size[a] == state.mass[x]:
+        return -1
+    n_touched, lost = tally(x, state.label, rows, space)
+    # If a cluster becomes rare with a when the item leaves, only that cluster may receive the item.
+    n_broken = _list_broken(a, n_touched, state, space)
+    n_few = _list_few(a, n_touched, state, space)
+    n_pairs = -1
+    n_few_pairs = 0
+    n_broken_pairs = 0
+    best = -1
+    most = 0.0
+    leaves: int32 = -1  # whether leaving makes no larger itemset rare; -1: unknown
+    gets_rare: bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
+    stays: bint = n_broken > 1 or gets_rare
+    if not stays:
+        _fill_gains(x, lost, state, space)
+        if state.largest == 0:
+            _refuse(x, state, rows, space)
+    for i in range(0 if stays else state.top + 1):
+        b = i if i < state.top else first_empty(state.top, state.size)
+        if i == state.top and (b < 0 or (state.largest and state.singles[x] < state.k)):
+            break
+        if i < state.top and (b == a or state.size[b] == 0 or state.home[b] != state.block[x]):
+            continue
+        if space.gains[b] <= most or (n_broken and space.broken[0] != b):
+            continue
+        if state.largest >= 2 and a >= 0:
+            if 0 < state.co[a, b] + space.beside[a] - space.beside[b] < state.k:
+                continue
+        if _meets_new(b, space.few, n_few, state):
+            continue
+        if state.largest == 0 and space.refused[b]:
+            continue
+        if state.largest == 3:
+            if n_pairs < 0:  # counted late: few items reach this check
+                n_pairs = tally_pairs(x, state.label, rows, space)
+                n_few_pairs, n_broken_pairs = _list_pairs(a, n_pairs, state, space)
+            if not _is_in_each_pair(b, n_broken_pairs, space):
+                continue
+            if _meets_new_pair(b, space.few_pairs, n_few_pairs, state):
+                continue
+            if a >= 0 and not _move_keeps_triples(a, b, n_touched, state, space):
+                continue
+        if space.larger is not None:
+            if leaves < 0:  # counted late, and the same for all targets
+                leaves = _leaving_keeps_larger(x, state, space)
+            if space.refused[b] or not _joining_keeps_larger(x, b, leaves, state, space):
+                continue
+        best, most = b, space.gains[b]
+    clear(n_touched, n_pairs, space)
+    return best
+
+
+def descend(order: Numbers, state: State, rows: Rows, space: Space) -> None:
+    """Apply the best safe move of each item that is awake, in the given order.
+
+    An item without a safe move with a gain falls asleep until its cluster changes.
+    """
+    with nogil:
+        for i in range(order.shape[0]):
+            x = order[i]
+            if state.asleep[x]:
+                continue
+            a = state.label[x]
+            b = _best_target(x, state, rows, space)
+            if b >= 0:
+                move_to(x, b, state, rows, space)
+                _changed(a, state)
+                _changed(b, state)
+            else:
+                state.asleep[x] = True

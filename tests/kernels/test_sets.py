@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 from kernels.arrays import csr, draw_rows, rows_of
-from pdanon._kernels import rare_clusters, set_annealing, set_moves, set_search
+from pdanon._kernels import rare_clusters, set_annealing, set_moves
 
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
@@ -110,7 +109,7 @@ def state_of(naive, k, largest, m=None):
         words=words,
     )
     larger = m and rare_clusters.LargerItemsets(k=k, known=largest, m=m, rows=rows, slots=SLOTS)
-    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=largest, words=words, larger=larger)
+    space = set_moves.Space(slots=SLOTS, largest=largest, words=words, larger=larger)
     half = len(naive.rows) // 2
     for begin, end in ((0, half), (half, len(naive.rows))):
         set_moves.count(begin, end, state, rows, space)
@@ -176,7 +175,7 @@ def test_descend(largest, m):
         for x in rng.permutation(N_ITEMS).tolist():
             labels = naive.best_move(x, k, m or largest)
             moved += labels is not None
-            set_search.descend(np.array([x]), state, rows, space)
+            set_moves.descend(np.array([x]), state, rows, space)
             found, expected = np.asarray(state.label).tolist(), labels or naive.labels
             if naive.loss == 2 and naive.cost(found) == naive.cost(expected):
                 expected = found  # logarithms of equal gains differ by rounding
@@ -195,37 +194,8 @@ def test_a_move_that_makes_three_clusters_rare_is_not_made(k):
         weights = np.array([together, 1, 1, 1, k, k, k])
         naive = Naive(rows, weights, labels, ones, 0, 0 * ones, [])
         state, *arrays = state_of(naive, k, 3)
-        set_search.descend(np.array([0]), state, *arrays)
+        set_moves.descend(np.array([0]), state, *arrays)
         assert np.asarray(state.label).tolist() == expected
-
-
-@pytest.mark.one_in(2)
-@pytest.mark.parametrize(("largest", "m"), CHECKED)
-def test_splits_and_swaps(largest, m):
-    """The state stays counted and safe, and the loss only falls."""
-    gained = 0
-    for rng, naive, k in draw_cases(m or largest, safe=True):
-        state, rows, space = state_of(naive, k, largest, m)
-        order = rng.permutation(N_ITEMS)
-        tallies = set_moves.Tallies(N_ITEMS, SLOTS if largest >= 2 else 0)
-        clusters = np.flatnonzero(np.asarray(state.size) > 1)
-        arrays = state, rows, space
-        steps = [
-            partial(set_search.split_each, clusters, order, any_rows, *arrays) for any_rows in (False, True)
-        ]
-        steps.append(partial(set_search.swap_each, order, order, tallies, *arrays))
-        for step in steps:
-            before, done = naive.cost(), step()
-            naive.labels = np.asarray(state.label).tolist()
-            agree(naive, state, k, largest, m)
-            assert state.lack == 0
-            assert naive.cost() <= before
-            if step.func is set_search.split_each:
-                assert bool(done) == (naive.cost() < before)
-            else:  # exchanges that were tried
-                assert done or naive.cost() == before
-            gained += naive.cost() < before
-    assert gained > 3
 
 
 # --- Annealing: supports and losses stay exact, and the best clusters are safe
@@ -249,7 +219,7 @@ def annealing_of(naive, k, m, change, seed):
         change=change,
         seed=seed,
     )
-    space = set_moves.Space(n=N_ITEMS, slots=SLOTS, largest=m, words=0)
+    space = set_moves.Space(slots=SLOTS, largest=m, words=0)
     set_annealing.count(clusters, rows, space)
     return clusters, rows, space
 

@@ -21,7 +21,6 @@ NO_TWIN = {
     "inferences.Path": "work space of Inferences",
     "inferences.Stack": "work space of Inferences",
     "itemset_search.Nodes": "work space of RareSearch and find_threats",
-    "set_search.Leaver": "work space of swap_each",
     "set_moves.wake": "clears flags; relocate calls it",
 }
 

@@ -41,7 +41,7 @@ def refine(
 
     The kind of release determines the steps:
 
-    - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between sets, and sets are split;
+    - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between sets;
     - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one per block of rows
       (`lra`): nodes are replaced by their children, and suppressed items are published;
     - groups of rows with equal lists (`partition`, `clump`): rows move between groups, or swap groups;
@@ -102,31 +102,21 @@ def refine(
     nothing is rare. Sets that are still rare in the end are merged, unless there are constraints. The safe
     sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short, there
     are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves below
-    follow. There are only these moves with another m, with UL, with more than 4,096 sets (m = 3: 640 items)
-    and in classes of quasi-identifiers.
+    follow. There are only these moves with another m, with UL, and with more than 4,096 sets (m = 3: 640
+    items).
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second
     root is s times the standard deviation of the supports. So an occurrence pays for being changed at all,
     for the size of its set, and for a support that differs from the others. A suppressed occurrence costs
-    n + r. No items swap. ``trace`` and ``tried`` show the sum divided by n + r and by the number of
-    occurrences.
+    n + r. ``trace`` and ``tried`` show the sum divided by n + r and by the number of occurrences.
 
     A move takes an item to another set or to a set of its own. A suppressed item may be restored. Sets stay
     within the blocks of ``utility``. Items take turns in order of their cost (then: the last in item order
     first). Each moves to the set with the largest gain (then: the lowest set number, a new set last). The
     first stage moves the 8 most expensive items until a round gains at most 1/4,000 of the loss. Each further
-    stage adds half as many items. An item without a move is skipped until its set changes.
-
-    After each stage, sets are split in two: half of the items of a set leave at once, and items change sides
-    until both halves are safe. If no set was split, and a round without skipped items gains at most 1/4,000,
-    items swap sets. Each item, in order of cost, swaps with the first item of another set for which the swap
-    is safe and a gain. Sets are ordered by number, items by ascending cost. When the swaps gain at most
-    1/1,000, sets are split whose halves must share rows. The search ends when there are none. At that point,
-    no round of moves gains more than 1/4,000, and no round of swaps more than 1/1,000.
-
-    In all, about 2**24 swaps are tried, then no more. This ends the search in large tables, where a round of
-    swaps takes longer than all moves.
+    stage adds half as many items. An item without a move is skipped until its set changes. The search ends
+    when a round without skipped items gains at most 1/4,000.
 
     With ``PSRules``, the most expensive set is split first: into the items of most worth and the rest, or
     into every second item and the others. Then items move in order of cost. Each tries the 8 sets with the
@@ -152,7 +142,7 @@ def refine(
     of groups with more than 200 rows, and more than 2k, do not move.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
-    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit takes additional
+    after each set, between nodes, or every 1,000 rows. The audit takes additional
     time. If the limit is reached before the first supports are counted, the result is returned, and ``trace``
     is empty.
 

@@ -1,7 +1,7 @@
 """Searches for better sets, while the guarantee is kept.
 
 Annealing moves items, and may break the guarantee on its way, at a price. Afterwards items move to other
-sets, and sets are split, step by step.
+sets, one by one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon._kernels import constraint_annealing, set_annealing, set_moves, set_search
+from pdanon._kernels import constraint_annealing, set_annealing, set_moves
 from pdanon._kernels.rare_clusters import LargerItemsets
 from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
@@ -36,7 +36,7 @@ from pdanon.itemsets.timing import Pace, Report, time_spent
 # --- Annealing
 
 
-SWEEPS = 40  # of an annealing without a time limit
+SWEEPS = 40  # of an annealing without a time limit; for losses by size alone, twice as many
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
 _AT_PRICE = np.geomspace(60.0, 1.0, 20)  # temperatures at a fixed price, where no descent follows
 _WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
@@ -161,7 +161,7 @@ class Price:
         return cost / most if most else 0.0
 
 
-# --- Sets of items that exchange items and are split
+# --- Sets between which items move
 
 
 KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"
@@ -170,15 +170,12 @@ KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"
 _FIRST = 8  # items of the first stage
 _ENOUGH = 4_000  # a stage ends if a round gains less than this fraction of the loss
 _STEPS = 2**28  # counting steps between two checks of the time limit
-_BATCH_OF_SPLITS = 16
-_BATCH_OF_SWAPS = 16
 _STARTS = 2  # annealings with seeds of their own, each in a thread; the result with the lowest loss is kept
-_MOST_SWAPS = 2**24  # swaps that are tried in a descent
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 
 
 class Refinement(TimedSearch):
-    """Clusters of items that move and are split to lower the loss, and the best ones found.
+    """Clusters between which items move to lower the loss, and the best ones found.
 
     Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
     guarantee cannot be refined, or the clusters lack it, or they split a set of the earlier release.
@@ -250,14 +247,12 @@ class Refinement(TimedSearch):
         if not self._is_exact:
             m = index.longest if self._m is None else self._m
             larger = LargerItemsets(k=self._guarantee.k, known=largest, m=m, rows=index.rows, slots=slots)
-        self._space = set_moves.Space(n=n, slots=slots, largest=largest, words=words, larger=larger)
-        self._tallies = set_moves.Tallies(n, slots if largest >= 2 else 0)
+        self._space = set_moves.Space(slots=slots, largest=largest, words=words, larger=larger)
         self._order = np.argsort(price.worth, kind="stable")[::-1].copy()
         self._best = cluster.copy()
         self._pace = Pace()  # items that move between two checks of the time limit
-        self._swaps = 0  # swaps that the current descent has tried
-        self._of_sets = len(self._of_item) > n  # sets move as a whole, and neither swap nor split
         self._to_anneal = self._anneals()  # before the first descent
+        self._sweeps = SWEEPS if price.loss == LOSSES["balanced"] else 2 * SWEEPS
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
     def _begin(self) -> bool:
@@ -296,7 +291,7 @@ class Refinement(TimedSearch):
         return self._price.share(cost)
 
     def descend(self) -> None:
-        """Anneal, then move items, split clusters and swap items until little is gained.
+        """Anneal, then move items until little is gained.
 
         The annealing comes before the first descent only. All ends when the limit is reached.
         """
@@ -304,21 +299,16 @@ class Refinement(TimedSearch):
             return
         if self._to_anneal:
             self._to_anneal = False
-            self._anneal(SWEEPS, 0)
+            self._anneal(self._sweeps, 0)
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
-        self._swaps = 0
         while not is_done and not self.is_over():
             before = self._cost()
             self._move(self._order[:stage])
             if self._gained_since(before):
                 all_awake = False
             else:
-                settled = not self._split() and stage == n
-                is_done = settled and all_awake and not self._swap()
-                if is_done:  # last, as it takes longest: splits into parts that share rows
-                    is_done = not self._split(any_rows=True)
-                all_awake = settled
+                is_done, all_awake = stage == n and all_awake, stage == n
                 if all_awake:
                     set_moves.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
@@ -329,7 +319,7 @@ class Refinement(TimedSearch):
 
         Anneal in twice as many sweeps each time, or merge clusters at random; then descend again.
         """
-        sweeps = SWEEPS
+        sweeps = self._sweeps
         while self._anneals() and self._begin() and not self.is_over():
             sweeps *= 2
             self._anneal(sweeps, int(rng.integers(2**63)))
@@ -367,7 +357,7 @@ class Refinement(TimedSearch):
             set_moves.relocate(last, self._state, self._rows, self._space)
             if self._state.lack and self._state.largest and not self.is_over():
                 self._repair()  # of few pairs, after the whole way
-            self.hurried |= not complete and sweeps == SWEEPS
+            self.hurried |= not complete and sweeps == self._sweeps
         set_moves.relocate(self._best, self._state, self._rows, self._space)
 
     def _anneal_once(
@@ -431,7 +421,7 @@ class Refinement(TimedSearch):
             constraint_annealing.count(sets, self._rows)
             return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self._rows)
         sets = set_annealing.Annealing(**options)
-        space = set_moves.Space(n=n, slots=slots, largest=3 if triples else 2, words=0)
+        space = set_moves.Space(slots=slots, largest=3 if triples else 2, words=0)
         set_annealing.count(sets, self._rows, space)
         return sets, partial(set_annealing.sweep, clusters=sets, rows=self._rows, space=space)
 
@@ -440,56 +430,13 @@ class Refinement(TimedSearch):
         first = 0
         while first < len(order) and not self.is_over():
             with self._pace as batch:
-                set_search.descend(order[first : first + batch], self._state, self._rows, self._space)
+                set_moves.descend(order[first : first + batch], self._state, self._rows, self._space)
             first += batch
 
-    def _split(self, *, any_rows: bool = False) -> int:
-        """Split clusters, the most expensive first, if it is safe and gains; return the number.
-
-        With ``any_rows``, parts may share rows. With triples an attempt takes long, so the first batch
-        without a split is the last. Sets that move as a whole are not split.
-        """
-        if self._of_sets:
-            return 0
-        size, held = np.asarray(self._state.size), np.asarray(self._state.held)
-        done, clusters = 0, np.argsort(-size * held, kind="stable")
-        clusters = clusters[(size[clusters] > 1) & (np.asarray(self._state.tried)[clusters] == 0)]
-        for first in range(0, len(clusters), _BATCH_OF_SPLITS):
-            if self.is_over():
-                break
-            n_split = 0
-            for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
-                if not self.is_over():
-                    one = clusters[each : each + 1]
-                    n_split += set_search.split_each(
-                        one, self._order, any_rows, self._state, self._rows, self._space
-                    )
-            done += n_split
-            if not n_split and self._state.largest == 3:
-                break
-        return done
-
-    def _swap(self) -> bool:
-        """Swap items of different clusters, the most expensive first; return whether that gained much.
-
-        The number of swaps that are tried is limited: in large tables a round can take longer than all moves.
-        For the balanced loss, a round takes longer than the annealing, and gains less: there is none.
-        """
-        if self._price.loss == LOSSES["balanced"] or self._of_sets:
-            return False
-        before = self._cost()
-        for first in range(0, len(self._order), _BATCH_OF_SWAPS):
-            if self._swaps >= _MOST_SWAPS or self.is_over():
-                break
-            batch = self._order[first : first + _BATCH_OF_SWAPS]
-            work = batch, self._order, self._tallies, self._state, self._rows, self._space
-            self._swaps += set_search.swap_each(*work)
-        return self._gained_since(before, 1000)
-
-    def _gained_since(self, before: float, enough: int = _ENOUGH) -> bool:
+    def _gained_since(self, before: float) -> bool:
         """Return whether the gain since ``before`` is worth another round."""
         after = self._cost()
-        return (before - after) * enough > after
+        return (before - after) * _ENOUGH > after
 
     def _keep(self) -> None:
         """Store the clusters if they have the guarantee and the lowest loss so far."""

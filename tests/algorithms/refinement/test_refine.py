@@ -7,7 +7,6 @@ import signal
 import time
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,6 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import ParameterError
-from pdanon._kernels import set_moves
 from pdanon.algorithms.states import sets_search
 from pdanon.itemsets.timing import halt_flag
 
@@ -112,16 +110,6 @@ def neighbours(became, blocks):
                 yield {**became, **dict.fromkeys(one | other, one | other)}
 
 
-def swaps(became, blocks):
-    """What an exchange of two items makes of the clusters."""
-    block_of = {item: number for number, block in enumerate(blocks) for item in block}
-    kept = [item for item, cluster in became.items() if cluster]
-    for one, other in combinations(kept, 2):
-        if block_of[one] == block_of[other] and became[one] != became[other]:
-            here, there = became[one] - {one} | {other}, became[other] - {other} | {one}
-            yield {**became, **dict.fromkeys(here, here), **dict.fromkeys(there, there)}
-
-
 def blocks_of(result):
     table = result.parameters.get("utility")
     if table is None:
@@ -161,16 +149,6 @@ def test_no_single_move_is_left(sample, base):
     refined = pdanon.refine(frame_of(rows), result, loss=("NCP", "LM")[base])
     became, k, m = became_of(refined), result.parameters["k"], result.parameters["m"]
     for other in [] if empties(rows, became) else neighbours(became, blocks_of(result)):
-        assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
-
-
-@settings(max_examples=examples(80))
-@given(results(), st.sampled_from([0, 1]))
-def test_no_exchange_of_two_items_is_left(sample, base):
-    rows, result = sample
-    became = became_of(pdanon.refine(frame_of(rows), result, loss=("NCP", "LM")[base]))
-    k, m = result.parameters["k"], result.parameters["m"]
-    for other in swaps(became, blocks_of(result)):
         assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
 
 
@@ -289,7 +267,7 @@ def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     assert keeps(rows, became, constraints, k)
     assert refined.frame.txanon.audit(refined.guarantee).holds
     assert priced(rows, became, loss) <= priced(rows, became_of(result), loss)
-    others = [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]
+    others = neighbours(became, blocks_of(result))
     for other in [] if empties(rows, became) else others:
         assert priced(rows, other, loss) >= priced(rows, became, loss) or not keeps(
             rows, other, constraints, k
@@ -309,7 +287,7 @@ def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
     )
     became = became_of(pdanon.refine(frame_of(rows), result, loss="NCP"))
     assert cost(rows, became) <= cost(rows, became_of(result))
-    for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
+    for other in neighbours(became, blocks_of(result)):
         assert cost(rows, other) >= cost(rows, became) or not keeps(rows, other, constraints, 25)
 
 
@@ -352,46 +330,8 @@ def test_no_step_is_left_where_sets_have_many_neighbours(seed, m):
     assert is_safe(rows, became, 3, m)
     lost = cost(rows, became)
     assert lost < 1000  # so that every gain is worth another round
-    for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
+    for other in neighbours(became, blocks_of(result)):
         assert cost(rows, other) >= lost or not is_safe(rows, other, 3, m)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("most", [0, 12 * 169 * 20])  # nothing, and the first 20 clusters of each item
-@pytest.mark.parametrize("m", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m, most):
-    frame = pdanon.read_parquet(data / "groceries.parquet")
-    result = pdanon.coat(frame, k=5, m=m)
-    refined = pdanon.refine(frame, result)
-    monkeypatch.setattr(set_moves, "MOST", most)
-    pd.testing.assert_frame_equal(pdanon.refine(frame, result).mapping, refined.mapping)
-
-
-@pytest.mark.slow
-def test_few_tried_swaps_end_the_search(data, monkeypatch):
-    """The search then ends after moves and splits: safe, and between the losses before and after."""
-    frame = pdanon.read_parquet(data / "groceries.parquet")
-    result = pdanon.coat(frame, k=5, m=2)
-    calls = []
-    swap_each = sets_search.set_search.swap_each
-
-    def counted(*work):
-        calls.append(swap_each(*work))
-        return calls[-1]
-
-    monkeypatch.setattr(sets_search.set_search, "swap_each", counted)
-    losses = [result.loss["NCP"]]
-    for most in (0, 1, 2**24):
-        calls.clear()
-        monkeypatch.setattr(sets_search, "_MOST_SWAPS", most)
-        refined = pdanon.refine(frame, result, loss="NCP")
-        assert result.guarantee.audit(refined.frame).holds
-        assert sum(calls[:-1]) < max(most, 1)
-        losses.append(refined.loss["NCP"])
-    assert sum(calls) > 100
-    assert losses == sorted(losses, reverse=True)
-    assert losses[1] < losses[0]
-    assert losses[3] < losses[1]
 
 
 def test_a_set_is_parted_where_no_item_can_leave_alone():
@@ -425,16 +365,6 @@ def test_restarts_are_safe_and_no_worse(sample, seed):
     assert after <= before * (1 + 1e-9)
     assert (often.trace["loss"].diff().dropna() < 0).all()
     assert once.trace["loss"].iloc[0] == often.trace["loss"].iloc[0]
-
-
-def test_two_items_change_places_where_no_item_can_go_alone():
-    """b is in 2 rows, c in 1: so b belongs in the smaller set, but each set needs one of them for k rows."""
-    rows = [{"a"}, {"b"}, {"b", "e"}, {"c"}, {"d"}, {"e"}]
-    made = pdanon.pcta(frame_of(rows), k=3, m=1)
-    assert cost(rows, became_of(made)) == 3 * 4 + 2 * 3
-    refined = became_of(pdanon.refine(frame_of(rows), made, loss="NCP"))
-    assert {*refined.values()} == {frozenset("acd"), frozenset("be")}
-    assert cost(rows, refined) == 3 * 3 + 2 * 4
 
 
 def test_suppressed_items_come_back():
