@@ -47,7 +47,7 @@ def test_what_draws_is_the_same_again():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "settings"),
-    [((), SETTINGS[:2]), (["baskets.parquet"], SETTINGS), (["patients.parquet"], SETTINGS)],
+    [((), SETTINGS[:2]), (["baskets.parquet"], SETTINGS), (["patients.parquet"], SETTINGS[::2])],
     ids=["small", "baskets", "patients"],
 )
 def test_every_byte_is_the_same_in_every_process(files, settings, tmp_path):
