@@ -232,6 +232,7 @@ for _name, _module in {
     "datasets": datasets,
     "metrics": metrics,
     "metrics.classes": metrics.classes,
+    "metrics.disclosure": metrics.disclosure,
     "metrics.patterns": metrics.patterns,
     "metrics.reconstruction": metrics.reconstruction,
     "plotting": plotting,

@@ -24,7 +24,9 @@ from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import find_name
+from pdanon.recoding.result import Anonymized, recoded_lists
 from pdanon.recoding.risk import hidden_items, is_hidden_item, known_items
+from pdanon.recoding.views import ThresholdCheck
 
 Facts: TypeAlias = dict[str, Any]  # as plain data for JSON
 
@@ -44,8 +46,7 @@ def count_risks(
     Numbers are exact, except that ``marketer`` is an upper bound if items are known. The population has the
     rows of all people from whom the table was drawn, in the form of the release.
     """
-    reason = _IN_CHUNKS if isinstance(guarantee, DisassociatedKm) else "" if len(release) else _NO_ROWS
-    if reason:
+    if reason := _why_not_counted(release, guarantee):
         return {"not_counted": reason}
     knowledge, k = Knowledge.of(guarantee, column), getattr(guarantee, "k", None)
     more = knowledge.one_more()
@@ -72,9 +73,13 @@ def count_risks(
     return found
 
 
+def _why_not_counted(release: pd.DataFrame, guarantee: Guarantee) -> str:
+    return _IN_CHUNKS if isinstance(guarantee, DisassociatedKm) else "" if len(release) else _NO_ROWS
+
+
 def _risks_of(matches: Matches, k: int | None) -> Facts:
     below = None if k is None else matches.count_below(k)
-    fewest = matches.fewest(1 if k is None or below else k)
+    fewest = matches.fewest_from(k)
     return {
         "rows": matches.n_rows,
         "fewest": fewest,
@@ -205,6 +210,10 @@ class Matches:
             low, high = high, 2 * high
         tried = range(low + 1, min(high, self.n_rows + 1))
         return low + bisect(tried, False, key=lambda number: self.count_below(number) > 0)
+
+    def fewest_from(self, k: int | None) -> int:
+        """Return the `fewest`, beginning at k if no row has fewer matches."""
+        return self.fewest(1 if k is None or self.count_below(k) else k)
 
     def average_risk(self, fewest: int) -> float:
         """Return an upper bound on the average of 1 / matches, given the fewest matches of a row.
@@ -350,3 +359,13 @@ thresholds = Thresholds(
         ),
     )
 )
+
+
+def meets(result: Anonymized, name: str) -> ThresholdCheck:
+    """Compare a result with a threshold: see `Anonymized.meets`."""
+    threshold, frame, guarantee = thresholds[name], result.frame, result.guarantee
+    if reason := _why_not_counted(frame, guarantee):
+        hint = "audit the release: pdanon.audit(result.frame, result.guarantee)"
+        raise ParameterError("the matching rows cannot be counted", where="result", got=reason, hint=hint)
+    matches = Matches.of(frame, Knowledge.of(guarantee, next(iter(recoded_lists(result)), None)))
+    return ThresholdCheck(threshold.name, threshold.least, matches.fewest_from(getattr(guarantee, "k", None)))

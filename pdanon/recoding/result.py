@@ -28,7 +28,7 @@ from pdanon.recoding.bounds import Bound, bound_lines
 from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines, percent
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
-from pdanon.recoding.views import Explanation, ResultPlots
+from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
 from pdanon.recoding.warnings import shortfall
 
 # Functions that take a result or its frame, by name.
@@ -48,6 +48,7 @@ class Views:
     report: Callable[..., None]
     evidence: Callable[..., None]
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation]
+    meets: Callable[[Anonymized, Any], ThresholdCheck]
 
 
 class Labelled:
@@ -430,6 +431,47 @@ class Anonymized(Labelled):
         head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
         Views.evidence(self, path, original, head=head, population=population, redact=redact)
+
+    @called_by_name
+    def meets(self, threshold: str) -> ThresholdCheck:
+        """Compare the fewest rows that match what an attacker knows with a threshold of an authority.
+
+        Parameters
+        ----------
+        threshold : str
+            Its name in `pdanon.thresholds`, such as ``"CMS"``.
+
+        Returns
+        -------
+        ThresholdCheck
+            True if the threshold is met, and otherwise false. It holds both numbers.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such threshold, or no row is a person: in a release in chunks, of persons with
+            several rows, or without rows.
+
+        See Also
+        --------
+        evidence : All thresholds, beside the risk.
+
+        Notes
+        -----
+        The attacker knows what the guarantee assumes, as in the evidence. Rows are counted as they are now,
+        and the number is exact. Whether a threshold applies to a release is not decided.
+
+        Cost: a few counts of rows at risk.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> df.txanon.pcta(k=2, m=2).meets("CMS")
+        Not met: CMS needs 11, and 2 rows match
+        """
+        refuse_units(self)
+        return Views.meets(self, threshold)
 
     @called_by_name
     def explain(self, item: Any, original: pd.DataFrame) -> Explanation:

@@ -40,6 +40,31 @@ class ResultPlots(Protocol):
         """Draw the largest labels."""
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ThresholdCheck:
+    """Whether a release meets a threshold: true or false, and displayed as a sentence.
+
+    Parameters
+    ----------
+    name : str
+        Name of the threshold.
+    least : int
+        Number of matching rows that it needs.
+    fewest : int
+        The lowest number of matching rows of a row, exact.
+    """
+
+    name: str
+    least: int
+    fewest: int
+
+    def __bool__(self) -> bool:
+        return self.fewest >= self.least
+
+    def __repr__(self) -> str:
+        return f"{'Met' if self else 'Not met'}: {self.name} needs {self.least}, and {self.fewest} rows match"
+
+
 _INFERRED = ("inference", "breach", "diversity")  # in the column ``why`` of threats
 
 

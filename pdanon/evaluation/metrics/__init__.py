@@ -1,9 +1,10 @@
 """Measures of the information loss and the risk of a release."""
 
 from pdanon.evaluation.metrics import (
+    disclosure,
     equivalence_classes as classes,
     group_reconstruction as reconstruction,
     patterns,
 )
 
-__all__ = ["classes", "patterns", "reconstruction"]
+__all__ = ["classes", "disclosure", "patterns", "reconstruction"]
