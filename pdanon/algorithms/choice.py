@@ -31,6 +31,7 @@ from pdanon.guarantees import (
     KKm,
     KLm,
     KmAnonymity,
+    KMap,
     LmDiversity,
     PrivacyConstraints,
     PSRules,
@@ -333,6 +334,8 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
     name = type(guarantee).__name__
     if type(guarantee) not in LOSSES:
         hint = f"known: {', '.join(each.__name__ for each in LOSSES)}"
+        if isinstance(guarantee, KMap):
+            hint = "decide on the population by KmAnonymity, and recode the sample by apply_mapping"
         raise ParameterError(f"no algorithm supports {name}", where="guarantee", hint=hint)
     if isinstance(guarantee, LmDiversity) and guarantee.k is None:
         hint = "pass k, as diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"

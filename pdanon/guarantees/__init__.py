@@ -11,6 +11,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
+from pdanon.guarantees.k_map import KMap
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
@@ -28,6 +29,7 @@ __all__ = [
     "KAnonymity",
     "KKm",
     "KLm",
+    "KMap",
     "KmAnonymity",
     "LmDiversity",
     "PSRules",

@@ -10,6 +10,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
+from pdanon.guarantees.k_map import KMap
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.named import NamedItems
@@ -35,6 +36,10 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
     match guarantee:
         case KmAnonymity(k=k, m=m):
             return _matches([_items(m, "", [column])], k) + "."
+        case KMap(k=k, m=m, population=population):
+            known = _items(m, "", [column])
+            people = f"at least {k:,} matching people in a population of {len(population):,}"
+            return f"Attackers who know {known} of a person find {people}."
         case PrivacyConstraints(k=k, constraints=listed):
             known = f"all items of {_one_of(listed, 'listed itemset')} in {column}"
             return f"{_matches([known], k)}, or none."

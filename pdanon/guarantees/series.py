@@ -533,6 +533,7 @@ def _read(guarantee: Guarantee, releases: Sequence[Released], column: Hashable |
 
 _REASONS = {
     "TransactionalK": "its recoding is local, so an item has no joint label",
+    "KMap": "its rows are counted in a population",
     "PublicK": "it compares whole rows, not known items",
     "KLm": "its releases are local recodings, so an item has no joint label",
     "Coherence": "what an item says of others changes between releases",

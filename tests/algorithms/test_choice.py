@@ -290,7 +290,7 @@ def test_what_may_identify_is_said_once():
 
 def test_every_guarantee_has_ways():
     models = {getattr(pdanon.guarantees, name) for name in pdanon.guarantees.__all__}
-    assert set(LOSSES) == {model for model in models if inspect.isclass(model)}
+    assert set(LOSSES) == {model for model in models if inspect.isclass(model)} - {pdanon.KMap}
     documented = inspect.getdoc(pdanon.anonymize)
     for model in LOSSES:
         assert f"``{model.__name__}``" in documented
