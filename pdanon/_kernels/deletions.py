@@ -28,7 +28,7 @@ from cython import (
     void,
 )
 from cython.cimports.libc.math import sqrt
-from cython.cimports.pdanon._kernels.counting import Code, Flag, Number, Real, Rows
+from cython.cimports.pdanon._kernels.counting import Code, Number, Real, Rows
 from cython.cimports.pdanon._kernels.odds import COLD, decay, uniform
 from numpy.typing import NDArray
 
@@ -520,10 +520,8 @@ def _is_rare(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, b: Py_ssize_t) ->
 # --- Listed itemsets
 
 
-def holding(
-    rows: Rows, sets: Code[::1], bounds: Number[::1], wanted: Flag[::1], counts: int64[::1], found: int32[::1]
-) -> None:
-    """List the itemsets of each wanted row: number ``i`` in row ``r`` goes to ``found[counts[r]]``.
+def holding(rows: Rows, sets: Code[::1], bounds: Number[::1], counts: int64[::1], found: int32[::1]) -> None:
+    """List the itemsets of each row: number ``i`` in row ``r`` goes to ``found[counts[r]]``.
 
     ``counts`` then has the next free place of each row. Without room in ``found``, itemsets are only counted.
     """
@@ -537,7 +535,7 @@ def holding(
                     rarest = sets[place]
             for place in range(rows.starts[rarest], rows.starts[rarest + 1]):
                 row = rows.tids[place]
-                if wanted[row] and _contains(rows, row, sets, bounds[number], bounds[number + 1]):
+                if _contains(rows, row, sets, bounds[number], bounds[number + 1]):
                     if found.shape[0]:
                         found[counts[row]] = number
                     counts[row] += 1
@@ -559,19 +557,18 @@ def break_up(
     kept: uint8[::1],
     sets: Code[::1],
     bounds: Number[::1],
-    wanted: Flag[::1],
     starts: Number[::1],
     found: Code[::1],
     price: Real[::1],
 ) -> None:
-    """Solve each wanted row: keep all of its occurrences but some of each itemset that `holding` found.
+    """Solve each row: keep all of its occurrences but some of each itemset that `holding` found.
 
     The next one to go is in the most itemsets that are whole, compared with the price of its item. No
     occurrence can be put back. An item with a negative price is never deleted.
     """
     numbers = np.zeros((2, price.shape[0]), np.int64)
     broken = np.zeros(found.shape[0], np.int64)
-    _break_up(rows, kept, sets, bounds, wanted, starts, found, price, numbers[0], numbers[1], broken)
+    _break_up(rows, kept, sets, bounds, starts, found, price, numbers[0], numbers[1], broken)
 
 
 @cfunc
@@ -580,7 +577,6 @@ def _break_up(
     kept: uint8[::1],
     sets: Code[::1],
     bounds: Number[::1],
-    wanted: Flag[::1],
     starts: Number[::1],
     found: Code[::1],
     price: Real[::1],
@@ -590,9 +586,7 @@ def _break_up(
 ) -> void:
     """Break up itemsets: ``broken`` has the number of deleted items of each, ``gone`` whether an item is."""
     with nogil:
-        for row in range(wanted.shape[0]):
-            if not wanted[row]:
-                continue
+        for row in range(rows.weights.shape[0]):
             begin, end = rows.offsets[row], rows.offsets[row + 1]
             for place in range(begin, end):
                 kept[place] = 1

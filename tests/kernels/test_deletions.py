@@ -177,28 +177,21 @@ def test_listed_itemsets_are_found_and_broken_up():
         rng = np.random.default_rng(seed)
         rows, weights = draw_rows(rng)
         sets = [sorted(rng.choice(N_ITEMS, rng.integers(1, 4), replace=False).tolist()) for _ in range(4)]
-        wanted = rng.random(len(rows)) < 0.7
         arrays, (codes, bounds) = rows_of(rows, weights, N_ITEMS), csr(sets)
         counts = np.zeros(len(rows), np.int64)
-        deletions.holding(arrays, codes, bounds, wanted, counts, np.empty(0, np.int32))
+        deletions.holding(arrays, codes, bounds, counts, np.empty(0, np.int32))
         inside = [[i for i, each in enumerate(sets) if {*each} <= {*row}] for row in rows]
-        inside = [own if asked else [] for own, asked in zip(inside, wanted, strict=True)]
         assert counts.tolist() == [*map(len, inside)]
         starts = np.cumsum([0, *counts], dtype=np.int64)
         found = np.empty(starts[-1], np.int32)
-        deletions.holding(arrays, codes, bounds, wanted, starts[:-1].copy(), found)
+        deletions.holding(arrays, codes, bounds, starts[:-1].copy(), found)
         assert lists(found, starts) == inside
 
         price = rng.integers(-1, 3, N_ITEMS).astype(float)
         kept = (rng.random(len(arrays.codes)) < 0.5).astype(np.uint8)
-        before = kept.copy()
-        deletions.break_up(arrays, kept, codes, bounds, wanted, starts, found, price)
-        for row, begin, asked, own in zip(rows, csr(rows)[1], wanted, inside, strict=False):
-            flags = kept[begin : begin + len(row)]
-            if not asked:
-                assert (flags == before[begin : begin + len(row)]).all()
-                continue
-            left = {item for item, flag in zip(row, flags, strict=True) if flag}
+        deletions.break_up(arrays, kept, codes, bounds, starts, found, price)
+        for row, begin, own in zip(rows, csr(rows)[1], inside, strict=False):
+            left = {item for item, flag in zip(row, kept[begin : begin + len(row)], strict=True) if flag}
             assert all(price[item] >= 0 for item in {*row} - left)
             breakable = [sets[i] for i in own if any(price[item] >= 0 for item in sets[i])]
             assert not any({*each} <= left for each in breakable)

@@ -82,13 +82,14 @@ def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTabl
         check_time()
         dead = concatenate([dead, rare])
         wanted = rows.contains_any(rare)
-        sets = dead.codes, dead.offsets, wanted
-        counts, nothing = np.zeros(len(rows.weights), np.int64), np.empty(0, np.int32)
-        deletions.holding(rows.rows, *sets, counts, nothing)
+        few, sets = rows.within(wanted), (dead.codes, dead.offsets)
+        counts, solved = np.zeros(len(few.weights), np.int64), np.empty(len(few.codes), np.uint8)
+        deletions.holding(few.rows, *sets, counts, np.empty(0, np.int32))
         starts = offsets_of(counts)
         found = np.empty(starts[-1], np.int32)
-        deletions.holding(rows.rows, *sets, starts[:-1].copy(), found)
-        deletions.break_up(rows.rows, kept, *sets, starts, found, price)
+        deletions.holding(few.rows, *sets, starts[:-1].copy(), found)
+        deletions.break_up(few.rows, solved, *sets, starts, found, price)
+        kept[wanted[rows_of(rows.offsets)]] = solved
     return kept > 0
 
 
