@@ -26,6 +26,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
 from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
@@ -171,23 +172,62 @@ def decide(
     deletion_price: Any = None,
 ) -> ListDecision:
     """Decide which items are joined into sets, and which occurrences are deleted."""
-    itemsets, valued = columns.itemsets, importance(weights, columns.itemsets)
-    worth, seed = np.ones(itemsets.n_items) if valued is None else valued, _seed(random_state)
-    if deletion_price is None:
-        deleted = ~_keep(itemsets, guarantee, worth, seed, report)
-        recoding = Recoding.of_deleted(deleted, itemsets, number_losses(itemsets, deleted))
-        return decide_lists(columns, recoding, guarantee)
-    sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
-    n_sets, became = int(sets.max(initial=-1)) + 1, sets[itemsets.codes]
-    joined = itemsets.recode(sets, pa.array(np.arange(n_sets)))
-    supports = SupportIndex.of(itemsets).singles, SupportIndex.of(joined).singles
-    worth = np.bincount(sets, worth * supports[0]) / supports[1]  # of the occurrences that a row loses
-    kept = _keep(joined, guarantee, worth, seed, report)
-    places = np.searchsorted(joined.rows * n_sets + joined.codes, itemsets.rows * n_sets + became)
-    deleted = ~kept[places]
-    losses = number_losses(itemsets, deleted)
-    recoding = Recoding.of_clusters(np.where(deleted, -1, became), itemsets, losses)
-    return decide_lists(columns, recoding, guarantee)
+    itemsets, seed = columns.itemsets, _seed(random_state)
+    sets = None
+    if deletion_price is not None:
+        sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
+    table = LabelTable.of(itemsets, sets, importance(weights, itemsets))
+    kept = table.search(guarantee, seed, report)
+    return decide_lists(columns, table.recoding(kept), guarantee)
+
+
+@frozen
+class LabelTable:
+    """Items with the same label in all rows, whose labels are deleted row by row.
+
+    ``sets`` is the set of each item, numbered from 0; None if each item is its own label. ``worth`` is the
+    price of deleting each label from a row.
+    """
+
+    itemsets: Itemsets
+    sets: Numbers | None
+    joined: Itemsets  # the labels of each row
+    worth: Floats
+
+    @classmethod
+    def of(cls, itemsets: Itemsets, sets: Numbers | None, worth: Floats | None) -> LabelTable:
+        """Join items; a label has the mean importance of the occurrences that rows lose with it."""
+        worth = np.ones(itemsets.n_items) if worth is None else worth
+        if sets is None:
+            return cls(itemsets, None, itemsets, worth)
+        joined = itemsets.recode(sets, pa.array(np.arange(int(sets.max(initial=-1)) + 1)))
+        supports = SupportIndex.of(itemsets).singles, SupportIndex.of(joined).singles
+        return cls(itemsets, sets, joined, np.bincount(sets, worth * supports[0]) / supports[1])
+
+    def search(self, guarantee: Any, seed: int, report: Report, start: deletions.Start | None = None) -> Mask:
+        """Return whether each label of a row is kept; ``start`` is a release to begin with."""
+        return _keep(self.joined, guarantee, self.worth, seed, report, start)
+
+    def cost(self, kept: Mask) -> float:
+        """Return the price of the deleted labels."""
+        return float(self.worth @ np.bincount(self.joined.codes[~kept], minlength=self.joined.n_items))
+
+    def recoding(self, kept: Mask) -> Recoding:
+        """Return the recoding that deletes the other labels."""
+        itemsets, sets = self.itemsets, self.sets
+        deleted = ~kept[self.places()]
+        losses = number_losses(itemsets, deleted)
+        if sets is None:
+            return Recoding.of_deleted(deleted, itemsets, losses)
+        return Recoding.of_clusters(np.where(deleted, -1, sets[itemsets.codes]), itemsets, losses)
+
+    def places(self) -> Numbers:
+        """Return the label of each occurrence, as its place in the joined rows."""
+        if self.sets is None:
+            return np.arange(len(self.itemsets.codes))
+        n = np.int64(self.joined.n_items)
+        labels = self.joined.rows * n + self.joined.codes
+        return np.searchsorted(labels, self.itemsets.rows * n + self.sets[self.itemsets.codes])
 
 
 def _join_items(
@@ -207,22 +247,30 @@ def _join_items(
 
 
 def _keep(
-    itemsets: Itemsets, guarantee: KmAnonymity | LmDiversity, worth: Floats, seed: int, report: Report
+    itemsets: Itemsets,
+    guarantee: KmAnonymity | LmDiversity,
+    worth: Floats,
+    seed: int,
+    report: Report,
+    start: deletions.Start | None,
 ) -> Mask:
     """Return whether each occurrence is kept; ``worth`` is the price of deleting one of each item."""
     k = check_k(guarantee.k)
     number_of, rows = _distinct_rows(SupportIndex.of(itemsets))
+    places = ranges(rows.offsets[number_of], itemsets.lengths)[1]  # in the distinct rows
+    if start is not None:
+        start = start._replace(kept=mask_at(len(rows.codes), places[start.kept]))
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
-        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report)
+        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report, start)
     else:
-        kept = deletions.protect(rows, k, guarantee.m, worth, seed, report)
+        kept = deletions.protect(rows, k, guarantee.m, worth, seed, report, start)
     kept = deletions.with_single_items(rows, kept, k)
     if isinstance(guarantee, KmAnonymity):  # another row less would make a sensitive item likelier
         kept = deletions.with_enough_emptied(rows, kept, k)
-    kept = _suppress_more(itemsets, kept[ranges(rows.offsets[number_of], itemsets.lengths)[1]], hidden, k)
+    kept = _suppress_more(itemsets, kept[places], hidden, k)
     # Missing rows become empty if anything is deleted.
     check_rows(itemsets.n_present if kept.all() else rows.n_rows, k)
     return kept

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.refinement.deletions import refine_deletions
 from pdanon.algorithms.refinement.nodes import refine_classes, refine_cuts, refine_groups
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
@@ -44,6 +45,7 @@ def refine(
     - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between sets;
     - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one per block of rows
       (`lra`): nodes are replaced by their children, and suppressed items are published;
+    - deletions (`local_suppression`): occurrences are put back, and others are deleted; sets of a mixture stay;
     - groups of rows with equal lists (`partition`, `clump`): rows move between groups, or swap groups;
     - classes of equal quasi-identifiers (`rum_bound`, `tum_bound`, `rfirst`, `tfirst`): the sets or the cut
       of each class change as above; the quasi-identifiers stay.
@@ -54,7 +56,8 @@ def refine(
         The original table. It is not modified.
     result : Anonymized
         A result of an algorithm above, with one list column. Its guarantee is ``KmAnonymity``,
-        ``TransactionalK`` or ``KKm``; for sets also ``PrivacyConstraints`` or ``PSRules``.
+        ``TransactionalK`` or ``KKm``; for sets also ``PrivacyConstraints`` or ``PSRules``, and for deletions
+        ``LmDiversity``.
     loss : {"balanced", "NCP", "LM", "UL"}, mapping or Series, optional
         The loss to lower. By default ``"balanced"`` for sets with ``KmAnonymity``, ``KKm`` or
         ``PrivacyConstraints``, the only releases that have it, and ``"NCP"`` for others. ``"balanced"``: NCP,
@@ -63,7 +66,8 @@ def refine(
         with 1 subtracted from both numbers. In both, an item published as it is costs 0, and a suppressed
         item costs 1. For sets also ``"UL"``, the utility loss in ``result.loss``, or weights of items in
         [0, 1], 1 for items not listed. Weights give the mean NCP of all occurrences, weighted by item. A
-        weight is rounded to steps of 1/65535.
+        weight is rounded to steps of 1/65535. For deletions NCP, LM, or weights, which are the price of a
+        deletion; by default the weights of the result, if it has any.
     time_limit : float, optional
         Time limit in seconds, above 0. When no move is left, sets are annealed or merged again, or nodes are
         raised at random, and the search continues until the limit. The best release is kept. Without a
@@ -133,6 +137,10 @@ def refine(
     or suppressed where allowed, if the loss falls in total. At the end, no single replacement is both safe
     and a gain.
 
+    Deletions: the annealing of `local_suppression` begins again with the release, three times, with at least
+    twice as many sweeps. Every second one begins hotter. Each release that deletes less is kept. With m = 1,
+    all deletions are necessary. Until the time limit, further ones take longer and longer.
+
     Classes are refined one by one, as separate tables.
 
     Groups: rows take turns. Of the groups whose rows all contain the rarest nodes of a row, 1,000 are
@@ -178,8 +186,11 @@ def refine(
         return refined(Task(original, position, result, options, clock))
 
 
-def _default_loss(refined: Callable[[Task], Anonymized], result: Anonymized) -> str:
+def _default_loss(refined: Callable[[Task], Anonymized], result: Anonymized) -> Any:
     """Return the loss to lower if none is named."""
+    if refined is refine_deletions:
+        weights = result.parameters["weights"]
+        return "NCP" if weights is None else weights
     if refined is refine_classes:
         becomes_sets = ALGORITHMS[result.parameters["transaction"].algorithm].sets is not None
     else:
@@ -195,6 +206,8 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
     if not result.holds:
         hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
+    if result.parameters.get("algorithm") == "local_suppression":
+        return refine_deletions
     if result.parameters.get("start") is not None:
         hint = "pass refine=True to the algorithm: it moves sets of the earlier release as a whole"
         problem = "the release starts from an earlier one, whose sets must not be split"
@@ -214,9 +227,6 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
             return refine_cuts
     elif isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints, PSRules)) and result.groups is None:
         return refine_sets
-    if isinstance(result.guarantee, KmAnonymity):
-        hint = "pass a release by sets, or by nodes of a hierarchy"
-        raise ParameterError("a release by deletions cannot be refined", where="result", hint=hint)
     problem, got = "a release with this guarantee cannot be refined", type(result.guarantee).__name__
     hint = "pass a release with KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm"
     raise ParameterError(problem, where="result", got=got, hint=hint)

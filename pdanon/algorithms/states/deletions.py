@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,12 +33,32 @@ _PRESS, _LAST_PRESS = 1.12, 1.5  # factor of the price of a dying pair, each tim
 _SHARE = 0.5  # of the other rare pairs that begin to die, each time
 
 
-def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, seed: int, report: Report) -> Mask:
+class Start(NamedTuple):
+    """A safe release from which a search continues."""
+
+    kept: Mask  # whether each occurrence is kept
+    slow: int  # factor of the number of sweeps
+    heat: float  # factor of the temperatures
+
+    def within(self, chosen: Mask) -> Start:
+        """Take some occurrences."""
+        return self._replace(kept=self.kept[chosen])
+
+
+def protect(
+    rows: SupportIndex,
+    k: int,
+    m: int | None,
+    worth: Floats,
+    seed: int,
+    report: Report,
+    start: Start | None = None,
+) -> Mask:
     """Return whether each occurrence is kept, so that no itemset of up to m items is rare.
 
     ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     """
-    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, seed, report)
+    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, seed, report, start)
     # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
     for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
@@ -46,7 +67,13 @@ def protect(rows: SupportIndex, k: int, m: int | None, worth: Floats, seed: int,
 
 
 def protect_secrets(
-    rows: SupportIndex, guarantee: LmDiversity, hidden: Mask, worth: Floats, seed: int, report: Report
+    rows: SupportIndex,
+    guarantee: LmDiversity,
+    hidden: Mask,
+    worth: Floats,
+    seed: int,
+    report: Report,
+    start: Start | None = None,
 ) -> Mask:
     """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item.
 
@@ -63,7 +90,8 @@ def protect_secrets(
         return unite_itemsets(found, secret, rows.n_items)
 
     kept = hidden[rows.codes]
-    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, seed, report)
+    own = None if start is None else start.within(~kept)
+    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, seed, report, own)
     kept[kept] = break_up(kept_rows(rows, kept), list_threats, np.where(hidden, -1.0, worth))
     return kept
 
@@ -128,19 +156,24 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
     return SupportIndex(rows.codes[kept], offsets_of(kept)[rows.offsets], rows.n_items, rows.weights)
 
 
-def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, seed: int, report: Report) -> Mask:
-    """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
+def _protect_pairs(
+    rows: SupportIndex, k: int, worth: Floats, seed: int, report: Report, start: Start | None
+) -> Mask:
+    """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing.
+
+    From a start, there is one annealing, which may delete more.
+    """
     lengths = rows.lengths
     state = deletions_of(rows, k, worth, seed)
+    if start is not None:
+        state.kept = start.kept
+        return _anneal(state, report, start.slow, start.heat)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
     deletions.cover(state)
     best = state.kept
     least = prices[~best].sum()
     for _ in range(_MOST_ROUNDS if least else 0):
-        _anneal(state, report)
-        deletions.cover(state)
-        deletions.restore(state)
-        kept = state.kept
+        kept = _anneal(state, report)
         loss = prices[~kept].sum()
         gain = least - loss
         if gain >= 0:  # equal ones, too: only the annealing is random
@@ -152,19 +185,25 @@ def _protect_pairs(rows: SupportIndex, k: int, worth: Floats, seed: int, report:
     return best
 
 
-def _anneal(state: deletions.Deletions, report: Report) -> None:
-    """Anneal: rare pairs become expensive at first, then those that are left die."""
+def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: float = 1.0) -> Mask:
+    """Anneal: rare pairs become expensive at first, then those that are left die. Return what is kept."""
     deletions.restart(state)
-    for number in range(_LOOSE + _FIRM + _LAST):
-        firm = number - _LOOSE
+    loose, firm_sweeps = _LOOSE * slow, _FIRM * slow
+    for number in range(loose + firm_sweeps + _LAST):
+        firm = number - loose
         if number % _EVERY == 0:
             check_time()
-            if firm >= _FIRM and not state.lack:
+            if firm >= firm_sweeps and not state.lack:
                 break
             if firm >= 0:
-                deletions.press(state, _PRESS if firm < _FIRM else _LAST_PRESS, _SHARE)
+                press = _PRESS ** (1 / slow) if firm < firm_sweeps else _LAST_PRESS
+                deletions.press(state, press, 1 - (1 - _SHARE) ** (1 / slow))
             deletions.scan(state)
-        way = min(firm / _FIRM, 1.0) if firm >= 0 else number / (_LOOSE - 1)
+        way = min(firm / firm_sweeps, 1.0) if firm >= 0 else number / (loose - 1)
         begin, end = (_WARM, _COLD) if firm >= 0 else (_HOT, _WARM)
-        deletions.sweep(state, begin * (end / begin) ** way, _SCALE if firm >= 0 else _SCALE**way)
+        temperature = heat * begin * (end / begin) ** way
+        deletions.sweep(state, temperature, _SCALE if firm >= 0 else _SCALE**way)
         report(1)
+    deletions.cover(state)
+    deletions.restore(state)
+    return state.kept

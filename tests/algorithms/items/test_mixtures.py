@@ -292,8 +292,6 @@ def test_no_bound_of_sets_is_given_for_a_mixture():
     assert pdanon.bound(frame, result, kind="sets").kind == "deletions"
     with pytest.raises(pdanon.ParameterError, match="no bound of NCP"):
         pdanon.bound(frame, result, loss="NCP")
-    with pytest.raises(pdanon.ParameterError, match="cannot be refined"):
-        frame.txanon.refine(result)
     with pytest.raises(pdanon.ParameterError, match="local recoding"):
         pdanon.apply_mapping(frame, result.mapping)
 
