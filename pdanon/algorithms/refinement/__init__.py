@@ -45,7 +45,7 @@ def refine(
     - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between sets;
     - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one per block of rows
       (`lra`): nodes are replaced by their children, and suppressed items are published;
-    - deletions (`local_suppression`): occurrences are put back, and others are deleted; sets of a mixture stay;
+    - deletions (`local_suppression`): occurrences are put back, others are deleted; sets of a mixture stay;
     - groups of rows with equal lists (`partition`, `clump`): rows move between groups, or swap groups;
     - classes of equal quasi-identifiers (`rum_bound`, `tum_bound`, `rfirst`, `tfirst`): the sets or the cut
       of each class change as above; the quasi-identifiers stay.
