@@ -21,6 +21,9 @@ cdef class Annealing(State):
     # Work space; `brought` is 0 between two moves.
     cdef int64s brought  # support of each cluster in the rows of the item without the new cluster
     cdef int64s changes  # change of `lack` by pairs, for each new cluster
+    cdef int64s lacks  # change of `lack` by the rest
+    cdef float64s floors  # lower bound on the cost of a move to each cluster without `changes`
+    cdef unsigned long long[::1] open  # bits of the clusters that the item may still move to
     cdef int[:, ::1] triples  # pairs of clusters in rows of the item, and their number of rows
 
 

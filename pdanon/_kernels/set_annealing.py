@@ -68,8 +68,9 @@ class Annealing(State):
         self.found, self.random = np.array(self.label), seed
         self.order = np.flatnonzero(np.asarray(self.label) >= 0)
         self.targets, self.short, self.short_triples = np.zeros((3, slots), np.int64)
-        self.brought, self.changes = np.zeros((2, slots), np.int64)
-        self.cost, self.costs, self.odds = np.zeros((3, slots))
+        self.brought, self.changes, self.lacks = np.zeros((3, slots), np.int64)
+        self.cost, self.costs, self.odds, self.floors = np.zeros((4, slots))
+        self.open = np.zeros((slots + 63) // 64, np.uint64)
         self.low = np.full((pairs, (slots + 63) // 64), np.uint64(2**64 - 1))
         self.short_pairs = np.zeros((side, side), np.int64)
         self.triples = np.zeros((comb(side, 2), 3), np.int32)
@@ -232,38 +233,83 @@ def _lack_after_leaving(a: int64, n_touched: int64, lost: int64, clusters: Annea
 @nogil
 @exceptval(check=False)
 @overflowcheck(False)
-def _fill_changes(a: int64, n_touched: int64, clusters: Annealing, space: Space) -> void:
-    """Fill ``changes`` for clusters that the item may move to: only their pairs with clusters beside it.
+def _fill_changes(
+    a: int64, n_touched: int64, penalty: float64, most: float64, clusters: Annealing, space: Space
+) -> void:
+    """Fill ``changes`` for the ``open`` clusters: only their pairs with clusters beside the item.
 
-    Pairs with ``a`` are left out.
+    Pairs with ``a`` are left out. Clusters whose moves cost ``most`` or more are closed.
     """
     k = clusters.k
-    n = min(clusters.top + 1, clusters.size.shape[0])
-    n_words = (n + 63) // 64
+    n_words = (min(clusters.top + 1, clusters.size.shape[0]) + 63) // 64
     word: uint64
-    every = ~cast(uint64, 0)
-    last = every >> (64 * n_words - n)  # no clusters from n on
-    for b in range(n):
-        clusters.changes[b] = 0
     for i in range(n_touched):
         c = space.touched[i]
         beside = space.beside[c]
         if c == a or (beside >= k and clusters.short[c] == 0):
             continue
         for j in range(n_words):
-            word = clusters.low[c, j] & (last if j == n_words - 1 else every)
+            word = clusters.low[c, j] & clusters.open[j]
             while word:
                 b = 64 * j + first_bit(word)
-                word &= word - 1
                 before = k - clusters.co[c, b]
                 clusters.changes[b] += max(before - beside, 0) - (before if before < k else 0)
+                if clusters.floors[b] + penalty * clusters.changes[b] > most:
+                    clusters.open[j] ^= word & (~word + 1)
+                word &= word - 1
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
+@overflowcheck(False)
+def _open_targets(
+    x: int64,
+    left: float64,
+    penalty: float64,
+    most: float64,
+    clusters: Annealing,
+    space: Space,
+) -> void:
+    """Mark in ``open`` the clusters that x may move to, unless each change of their pairs costs ``most``.
+
+    ``floors`` has a lower bound on their costs without ``changes``; ``costs`` has ``left`` and the rows that
+    lack.
+    """
+    a = clusters.label[x]
+    k = clusters.k
+    empty = first_empty(clusters.top, clusters.size)
+    n = min(clusters.top + 1, clusters.size.shape[0])
+    for j in range((n + 63) // 64):
+        clusters.open[j] = 0
+    for b in range(n):
+        if not admits(b, x, empty, clusters):
+            continue
+        lack = lacking(clusters.co[a, b] + space.beside[a] - space.beside[b], k)
+        lack -= lacking(clusters.co[a, b] - space.alone[b], k)
+        lack += lacking(clusters.support[b] + clusters.singles[x] - space.beside[b], k)
+        lack -= lacking(clusters.support[b], k)
+        lack -= clusters.short_triples[a] + clusters.short_triples[b]
+        # Without the root of the cost, which does not fall when an item comes.
+        least = left
+        if clusters.size[b] == 1:
+            least += (2.0 + clusters.change) * (clusters.held[b] + clusters.worth[x])
+        elif clusters.size[b]:
+            least += clusters.held[b] + (1.0 + clusters.size[b] + clusters.change) * clusters.worth[x]
+        # Its rare pairs lack ``short`` at most; 1 more is above any rounding error.
+        floor = least + penalty * (lack - clusters.short[b] - 1)
+        if floor < most:
+            clusters.open[b >> 6] |= cast(uint64, 1) << (b & 63)
+            clusters.floors[b], clusters.lacks[b], clusters.changes[b] = floor, lack, 0
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+@overflowcheck(False)
 def _list_targets(
     x: int64,
+    n_touched: int64,
     leaving: int64,
     penalty: float64,
     most: float64,
@@ -275,31 +321,22 @@ def _list_targets(
     ``costs`` has their costs. No triple of clusters counts as rare after the move.
     """
     a = clusters.label[x]
-    k = clusters.k
-    empty = first_empty(clusters.top, clusters.size)
+    word: uint64
     n: int64 = 0
     left = penalty * leaving - clusters.cost[a]
     left += cost_with(a, x, -1, clusters)
-    for b in range(min(clusters.top + 1, clusters.size.shape[0])):
-        if not admits(b, x, empty, clusters):
-            continue
-        lack = clusters.changes[b] + lacking(clusters.co[a, b] + space.beside[a] - space.beside[b], k)
-        lack -= lacking(clusters.co[a, b] - space.alone[b], k)
-        lack += lacking(clusters.support[b] + clusters.singles[x] - space.beside[b], k)
-        lack -= lacking(clusters.support[b], k)
-        lack -= clusters.short_triples[a] + clusters.short_triples[b]
-        cost = left + penalty * lack
-        least = cost  # without the root, which does not fall when an item comes
-        if clusters.size[b] == 1:
-            least += (2.0 + clusters.change) * (clusters.held[b] + clusters.worth[x])
-        elif clusters.size[b]:
-            least += clusters.held[b] + (1.0 + clusters.size[b] + clusters.change) * clusters.worth[x]
-        if least >= most:
-            continue
-        cost += cost_with(b, x, 1, clusters)
-        clusters.costs[n] = cost - clusters.cost[b]
-        clusters.targets[n] = b
-        n += 1
+    _open_targets(x, left, penalty, most, clusters, space)
+    _fill_changes(a, n_touched, penalty, most, clusters, space)
+    for j in range((min(clusters.top + 1, clusters.size.shape[0]) + 63) // 64):
+        word = clusters.open[j]
+        while word:
+            b = 64 * j + first_bit(word)
+            word &= word - 1
+            cost = left + penalty * (clusters.lacks[b] + clusters.changes[b])
+            cost += cost_with(b, x, 1, clusters)
+            clusters.costs[n] = cost - clusters.cost[b]
+            clusters.targets[n] = b
+            n += clusters.costs[n] < most
     return n
 
 
@@ -486,8 +523,7 @@ def _step(
     n_touched, lost = tally(x, clusters.label, rows, space)
     leaving = _lack_after_leaving(a, n_touched, lost, clusters, space)
     most = COLD * temperature
-    _fill_changes(a, n_touched, clusters, space)
-    n = _list_targets(x, leaving, penalty, most, clusters, space)
+    n = _list_targets(x, n_touched, leaving, penalty, most, clusters, space)
     n_pairs = 0
     if clusters.largest == 3 and n:  # counted late: few items have targets
         n_pairs = tally_pairs(x, clusters.label, rows, space)
