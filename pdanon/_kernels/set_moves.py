@@ -92,6 +92,15 @@ class State:
         self.met = np.zeros(len(bounds) - 1, np.int64)
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
 
+    def grow(self, slots: int) -> None:
+        """Make room for more clusters, without triples of them."""
+        more, pairs = slots - len(self.size), len(self.co)
+        self.size, self.held, self.home = np.pad((self.size, self.held, self.home), ((0, 0), (0, more)))
+        self.support, self.squares = np.pad(self.support, (0, more)), np.pad(self.squares, (0, more))
+        co = np.zeros((slots if pairs else 0, slots), np.int32)
+        co[:pairs, :pairs] = np.asarray(self.co)[:, :pairs]
+        self.co, self.bits = co, np.pad(self.bits, ((0, more if len(self.bits) else 0), (0, 0)))
+
 
 @final
 @cclass

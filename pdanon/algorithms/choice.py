@@ -15,7 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms.items._starting import UnfitStartError
 from pdanon.algorithms.losses import LOSSES, READABLE, counts_error
-from pdanon.algorithms.refinement import refine
+from pdanon.algorithms.refinement import refine_quickly
+from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     Recodes,
@@ -231,6 +232,9 @@ def anonymize(
     measured. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
     no "LM".
 
+    Sets are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these move at most
+    2**18 items. `refine` anneals twice: call it for a release that loses a little less.
+
     `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
     ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets. Its release then counts only if the
     requested loss is lower, too. If a loss is named, the release that is best by the default loss is refined
@@ -381,6 +385,7 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 
 _LATE = "no time left: "  # first words of a reason
+_ENDED = "ended with what it had"
 _PATIENCE = 10  # factor of the limit for the first release
 _Rank: TypeAlias = tuple[bool, bool, bool, float]
 
@@ -468,7 +473,8 @@ class _Trials:
             with limit_time(left):
                 result = self._with_values(self._run(step, left))
             if result.cut_short:
-                row["reason"], self.late = f"{_LATE}ended with what it had", True
+                hurried = result.cut_short.startswith(HURRIED)
+                row["reason"], self.late = f"{_LATE}{HURRIED if hurried else _ENDED}", True
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
@@ -577,7 +583,7 @@ class _Trials:
                 basis, loss = self._basis(step)
                 assert basis is not None
                 seed = self.parameters.get("random_state")
-                return refine(self.frame, basis, loss=loss, random_state=seed)
+                return refine_quickly(self.frame, basis, loss, seed)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}
@@ -658,7 +664,8 @@ class _Trials:
             if str(row["reason"]).startswith(_LATE):
                 ended.setdefault(row["reason"].removeprefix(_LATE), []).append(row["algorithm"])
         ways = ". ".join(f"{what}: {'; '.join(names)}" for what, names in ended.items())
-        return f"stopped at the time limit of {self.limit:g} s; more time may lose less. {ways}"
+        what = "hurried for" if [*ended] == [HURRIED] else "stopped at"
+        return f"{what} the time limit of {self.limit:g} s; more time may lose less. {ways}"
 
 
 def _basis(tried: _Trials | _Usual) -> tuple[Anonymized | None, str]:

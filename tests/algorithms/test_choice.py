@@ -39,7 +39,9 @@ from pdanon import (
 from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import steps
 from pdanon.algorithms.losses import LOSSES
+from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
+from pdanon.algorithms.states import sets_search
 from pdanon.errors import OutOfMemoryError
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import threads
@@ -94,7 +96,7 @@ def recounted(mapping, base):
 def alone(name, frame, best, loss, **asked):
     """The release of one algorithm that is called by hand."""
     if name.endswith("refined"):
-        return pdanon.refine(frame, best, loss=loss)
+        return refine_quickly(frame, best, loss, None)
     if name == "optimal, suppress=True":
         return pdanon.optimal(frame, suppress=True, **asked)
     function = getattr(pdanon, name)
@@ -565,16 +567,43 @@ def test_refinement_ends_at_the_limit_with_what_it_has():
 
 
 def test_refinement_that_was_ended_says_so(monkeypatch, clock):
-    def slow(frame, result, **options):
+    def slow(*arguments):
         clock.pass_by(3)
-        return pdanon.refine(frame, result, **options)
+        return refine_quickly(*arguments)
 
-    monkeypatch.setattr(choosing, "refine", slow)
+    monkeypatch.setattr(choosing, "refine_quickly", slow)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=3)
     refined = result.tried.iloc[3]
     assert refined["reason"] == "no time left: ended with what it had"
     assert refined["loss"] > 0
     assert "ended with what it had: pcta, refined" in result.cut_short
+
+
+def test_an_annealing_that_hurried_says_so(monkeypatch):
+    """The first look at the clock, before the annealing, finds no time spent, and the next one nearly all."""
+    spent = iter([0.0, 0.45, *[0.9] * 100])
+    monkeypatch.setattr(sets_search, "time_spent", lambda *_: next(spent))
+    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2))
+    said = (
+        "hurried for the time limit of 60 s; more time may lose less. annealed in fewer sweeps: pcta, refined"
+    )
+    assert result.cut_short == said
+    assert result.tried["reason"].iloc[3] == "no time left: annealed in fewer sweeps"
+
+
+@pytest.mark.parametrize(("moves", "sweeps"), [(2**18, 40), (20 * 6 + 5, 20), (1, 10)])
+def test_sets_are_annealed_once_and_for_fewer_sweeps_if_there_are_many_items(moves, sweeps, monkeypatch):
+    anneal, found = sets_search.Refinement._anneal_once, []
+    monkeypatch.setattr(sets_search, "_QUICK", moves)
+    monkeypatch.setattr(
+        sets_search.Refinement,
+        "_anneal_once",
+        lambda self, labels, *asked: found.append((len(labels), asked[0])) or anneal(self, labels, *asked),
+    )
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2))
+    assert found == [(6, sweeps)]
+    pdanon.refine(FRAME, pdanon.pcta(FRAME, k=3, m=2))
+    assert found[1:] == [(6, 40)] * 2
 
 
 def test_limits_end_with_their_block():

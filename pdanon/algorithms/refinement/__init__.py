@@ -100,14 +100,14 @@ def refine(
     With all items of a row, the rows that are part of a changed row are counted.
 
     With m of 2 or 3 or constraints, and any loss but UL, sets are annealed first, twice, each time in a
-    thread. In each of 40 sweeps, each item may move to any set, with odds that fall with the loss of the
-    move. Supports in (0, k) are allowed on the way, at a price for each lacking row, and all supports are
-    exact; those of constraints up to k. The temperature falls from sweep to sweep. The price rises until
-    nothing is rare. Sets that are still rare in the end are merged, unless there are constraints. The safe
-    sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short, there
-    are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves below
-    follow. There are only these moves with another m, with UL, and with more than 4,096 sets (m = 3: 640
-    items).
+    thread. In each of 40 sweeps (for NCP and LM, 80), each item may move to any set, with odds that fall
+    with the loss of the move. Supports in (0, k) are allowed on the way, at a price for each lacking row,
+    and all supports are exact; those of constraints up to k. The temperature falls from sweep to sweep. The
+    price rises until nothing is rare. Sets that are still rare in the end are merged, unless there are
+    constraints. The safe sets with the lowest loss are kept, at worst the first ones. If half of the time
+    limit is too short, there are fewer sweeps. Until the time limit, further annealings take twice as many
+    sweeps each. The moves below follow. There are only these moves with another m, with UL, and with more
+    than 4,096 sets (m = 3: 640 items).
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second
@@ -154,13 +154,14 @@ def refine(
     time. If the limit is reached before the first supports are counted, the result is returned, and ``trace``
     is empty.
 
-    Cost of sets: 4 bytes per pair of items, up to 1.6 GB (more if there are more than 20,000 sets), and for
-    two annealings up to 550 MB. If m is 3, up to 174 MB more, and for two annealings 350 MB. Each round takes
-    time linear in the sum of the squared lengths (if m is 3: cubed) of the distinct rows, and in the items
-    times the sets. With a larger m, each move that is tried takes time for the itemsets of up to m - 1 sets
-    in the changed rows, and 16 m bytes per occurrence are needed. With constraints: one bit per item and
-    distinct row. Each item takes time for the rows of the constraints with a member of its set, times the
-    sets. With rules: up to 8 counts of the rows of two sets per item and round.
+    Cost of sets: 4 bytes per pair of sets, with room for 2,048 sets or twice those at the start (17 MB),
+    and more as needed: for all items, or 20,000 sets (1.6 GB). Two annealings take up to 550 MB. If m is 3,
+    up to 174 MB more, and for two annealings 350 MB. Each round takes time linear in the sum of the squared
+    lengths (if m is 3: cubed) of the distinct rows, and in the items times the sets. With a larger m, each
+    move that is tried takes time for the itemsets of up to m - 1 sets in the changed rows, and 16 m bytes
+    per occurrence are needed. With constraints: one bit per item and distinct row. Each item takes time for
+    the rows of the constraints with a member of its set, times the sets. With rules: up to 8 counts of the
+    rows of two sets per item and round.
 
     Cost of cuts: 4 bytes per item and block, and 8m bytes per row and node. Each node that is tried takes
     time linear in its rows; if m > 2, times their itemsets of up to m - 1 labels; with ``m=None``, squared.
@@ -176,14 +177,34 @@ def refine(
     >>> bool(refined.loss["occurrences"] <= result.loss["occurrences"])
     True
     """
+    return _refine(original, result, loss, time_limit, random_state)
+
+
+def refine_quickly(
+    original: pd.DataFrame, result: Anonymized, loss: str, random_state: int | np.random.Generator | None
+) -> Anonymized:
+    """Refine as `refine`, but anneal sets only once, and in fewer sweeps if there are many items."""
+    return _refine(original, result, loss, None, random_state, quick=True)
+
+
+def _refine(
+    original: pd.DataFrame,
+    result: Anonymized,
+    loss: Any,
+    limit: Any,
+    random_state: Any,
+    *,
+    quick: bool = False,
+) -> Anonymized:
+    """Refine a release, as `refine`."""
     started = time.perf_counter()
-    clock = Clock(started, None if time_limit is None else check_seconds(time_limit, "time_limit"))
+    clock = Clock(started, None if limit is None else check_seconds(limit, "time_limit"))
     refined = _select_refinement(result)
     loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)
-    options = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
+    options = {"loss": loss, "time_limit": limit, "random_state": random_state}
     with show_activity("refine"):
-        return refined(Task(original, position, result, options, clock))
+        return refined(Task(original, position, result, options, clock, quick))
 
 
 def _default_loss(refined: Callable[[Task], Anonymized], result: Anonymized) -> Any:

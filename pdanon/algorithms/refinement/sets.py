@@ -261,10 +261,11 @@ def refine_sets(task: Task) -> Anonymized:
         search = ProtectedSets(rules, start, price, task.clock)
     else:
         blocks = item_blocks(utility, rows.vocabulary)
-        search = Refinement(rows, start, result.guarantee, blocks, task.options["loss"], task.clock)
+        loss, quick = task.options["loss"], task.quick
+        search = Refinement(rows, start, result.guarantee, blocks, loss, task.clock, quick=quick)
     cut_short = task.run(search)
     if isinstance(search, Refinement) and search.hurried:
-        cut_short = cut_short or task.limit_note
+        cut_short = cut_short or task.hurry_note
     recoding = Recoding.of_clusters(order.restore(search.best.astype(np.int32)), itemsets)
     before = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     refined = task.publish(itemsets, recoding, search.trace, cut_short, before)

@@ -26,6 +26,8 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
+HURRIED = "annealed in fewer sweeps"  # first words of a note
+
 
 @frozen
 class Task:
@@ -36,6 +38,7 @@ class Task:
     result: Anonymized
     options: Mapping[str, Any]  # ``loss``, ``time_limit`` and ``random_state``, as passed
     clock: Clock
+    quick: bool = False  # whether sets are annealed once, and in fewer sweeps if there are many items
 
     @property
     def itemsets(self) -> Itemsets:
@@ -66,9 +69,17 @@ class Task:
 
     @property
     def limit_note(self) -> str:
-        """A note that the time limit shortened the search."""
-        seconds = "" if self.clock.limit is None else f" of {self.clock.limit:g} s"
-        return f"stopped at the time limit{seconds}; more time may lose less"
+        """A note that the time limit ended the search."""
+        return f"stopped at the time limit{self._seconds}; more time may lose less"
+
+    @property
+    def hurry_note(self) -> str:
+        """A note that the annealing had fewer sweeps, although the search ended before the time limit."""
+        return f"{HURRIED}, for the time limit{self._seconds}; more time may lose less"
+
+    @property
+    def _seconds(self) -> str:
+        return "" if self.clock.limit is None else f" of {self.clock.limit:g} s"
 
     def publish(
         self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str, before: Recoding

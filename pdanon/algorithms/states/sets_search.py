@@ -171,7 +171,10 @@ _FIRST = 8  # items of the first stage
 _ENOUGH = 4_000  # a stage ends if a round gains less than this fraction of the loss
 _STEPS = 2**28  # counting steps between two checks of the time limit
 _STARTS = 2  # annealings with seeds of their own, each in a thread; the result with the lowest loss is kept
+_QUICK = 2**18  # items that an annealing moves in all its sweeps, if it is to be quick
+_LEAST_SWEEPS = 10
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
+_SPARE = 256  # empty clusters that there are always, up to that number
 
 
 class Refinement(TimedSearch):
@@ -191,6 +194,8 @@ class Refinement(TimedSearch):
         clock: Clock | None = None,
         # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
+        # Anneal once, and in fewer sweeps if there are many items.
+        quick: bool = False,
     ) -> None:
         super().__init__(clock)
         self._guarantee = check_refinable(guarantee)
@@ -223,7 +228,8 @@ class Refinement(TimedSearch):
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
         largest = _largest(self._guarantee, n_clusters)
-        slots = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
+        self._most = min(n, MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
+        slots = self._most if largest == 3 else min(self._most, _room(n_clusters))
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
         self._options: dict[str, Any] = {
@@ -243,17 +249,35 @@ class Refinement(TimedSearch):
         self._state = set_moves.State(label=cluster, slots=slots, **self._options)
         self._m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or self._m == largest
-        larger = None
-        if not self._is_exact:
-            m = index.longest if self._m is None else self._m
-            larger = LargerItemsets(k=self._guarantee.k, known=largest, m=m, rows=index.rows, slots=slots)
-        self._space = set_moves.Space(slots=slots, largest=largest, words=words, larger=larger)
+        self._space = self._make_space()
         self._order = np.argsort(price.worth, kind="stable")[::-1].copy()
         self._best = cluster.copy()
         self._pace = Pace()  # items that move between two checks of the time limit
         self._to_anneal = self._anneals()  # before the first descent
-        self._sweeps = SWEEPS if price.loss == LOSSES["balanced"] else 2 * SWEEPS
+        self._starts, self._sweeps = _STARTS, SWEEPS if price.loss == LOSSES["balanced"] else 2 * SWEEPS
+        if quick:
+            self._starts, self._sweeps = 1, max(min(self._sweeps, _QUICK // max(n, 1)), _LEAST_SWEEPS)
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
+
+    def _make_space(self) -> set_moves.Space:
+        """Return the work space for the clusters that there is room for."""
+        index, slots, larger = self._index, len(self._state.size), None
+        options = {"slots": slots, "largest": self._state.largest, "words": self._options["words"]}
+        if not self._is_exact:
+            m = index.longest if self._m is None else self._m
+            known, k = self._state.largest, self._guarantee.k
+            larger = LargerItemsets(k=k, known=known, m=m, rows=index.rows, slots=slots)
+        return set_moves.Space(larger=larger, **options)
+
+    def _make_room(self, n_clusters: int = 0) -> int:
+        """Make room for some clusters, and for new ones; return the number of items that may move."""
+        slots = len(self._state.size)
+        n_empty = slots - np.count_nonzero(self._state.size)
+        if slots < self._most and (n_empty < _SPARE or slots < n_clusters):
+            self._state.grow(min(self._most, max(2 * slots, n_clusters)))
+            self._space = self._make_space()
+            return self._make_room(n_clusters)
+        return self._index.n_items if slots == self._most else int(n_empty)
 
     def _begin(self) -> bool:
         """Count the initial supports, if they are not counted yet; return whether there was time."""
@@ -349,9 +373,10 @@ class Refinement(TimedSearch):
         """Search for clusters from the best ones, with unsafe clusters on the way, and store the best."""
         labels = np.unique(self._best, return_inverse=True)[1] - int((self._best < 0).any())
         spent = partial(time_spent, time.perf_counter(), *self.clock)
-        starts = [(labels, sweeps, seed + i, spent) for i in range(_STARTS)]
+        starts = [(labels, sweeps, seed + i, spent) for i in range(self._starts)]
         steps = sweeps * len(self._index.codes)
         for found, last, complete in share(self._anneal_once, starts, steps):
+            self._make_room(int(max(found.max(), last.max())) + 1)
             set_moves.relocate(found, self._state, self._rows, self._space)
             self._keep()
             set_moves.relocate(last, self._state, self._rows, self._space)
@@ -413,7 +438,7 @@ class Refinement(TimedSearch):
     def _begin_annealing(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
         """Return the sets with their supports, and a sweep for a temperature and a penalty."""
         n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
-        slots = min(n, MOST_IN_CUBE if triples else max(2 * n_sets, _SLOTS))
+        slots = min(n, MOST_IN_CUBE if triples else _room(n_sets))
         options: dict[str, Any] = {"label": labels, "slots": slots, "seed": seed, **self._options}
         sets: Any
         if self._state.largest == 0:
@@ -430,6 +455,7 @@ class Refinement(TimedSearch):
         first = 0
         while first < len(order) and not self.is_over():
             with self._pace as batch:
+                batch = min(batch, self._make_room())
                 set_moves.descend(order[first : first + batch], self._state, self._rows, self._space)
             first += batch
 
@@ -465,6 +491,11 @@ class Refinement(TimedSearch):
         merged[kept] = labels[clusters.labels[stands_in[kept]]]
         set_moves.relocate(merged, self._state, self._rows, self._space)
         self._keep()
+
+
+def _room(n_clusters: int) -> int:
+    """Return the number of clusters to make room for at first."""
+    return max(2 * n_clusters, _SLOTS)
 
 
 def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:

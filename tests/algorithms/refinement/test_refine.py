@@ -20,6 +20,8 @@ import pdanon
 from examples import examples
 from pdanon import ParameterError
 from pdanon.algorithms.states import sets_search
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.timing import halt_flag
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -640,11 +642,42 @@ def test_an_annealing_with_little_time_takes_larger_steps(data, monkeypatch):
     monkeypatch.setattr(sets_search, "time_spent", lambda *_: next(spent))
     refined = pdanon.refine(frame, result)
     assert not whole.cut_short
-    assert "time limit" in refined.cut_short
+    assert refined.cut_short == "annealed in fewer sweeps, for the time limit; more time may lose less"
     assert result.guarantee.audit(refined.frame).holds
     least = refined.bound.least
     assert least <= whole.loss["occurrences"] <= 1.01 * least
     assert refined.loss["occurrences"] <= 1.1 * least < result.loss["occurrences"]
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        KmAnonymity(2, 1),
+        KmAnonymity(2, 2),
+        PrivacyConstraints(constraints=[[0], [1, 2], [3]], k=4),
+    ],
+    ids=str,
+)
+def test_a_search_that_makes_room_for_more_sets_finds_the_same(guarantee, monkeypatch):
+    """Room for all sets from the start, and for one set more each time."""
+    rng = np.random.default_rng(8)
+    rows = [rng.choice(24, rng.integers(1, 4), replace=False).tolist() for _ in range(400)]
+    itemsets = Itemsets.from_series(pd.Series(rows))
+    grown, grow = [], sets_search.Refinement._make_space
+    monkeypatch.setattr(
+        sets_search.Refinement, "_make_space", lambda self: grown.append(len(self._state.size)) or grow(self)
+    )
+    monkeypatch.setattr(sets_search.Refinement, "_anneals", lambda _: False)
+    found = []
+    for slots, spare in ((24, 24), (1, 1)):
+        monkeypatch.setattr(sets_search, "_SLOTS", slots)
+        monkeypatch.setattr(sets_search, "_SPARE", spare)
+        search = sets_search.Refinement(itemsets, np.zeros(24, np.int64), guarantee, loss="balanced")
+        search.descend()
+        found.append((search.best.tolist(), search.trace["loss"].tolist()))
+    assert found[0] == found[1]
+    assert len(set(found[0][0])) > 2
+    assert grown[:3] == [24, 2, 4]
 
 
 @pytest.mark.slow
