@@ -88,7 +88,8 @@ from pdanon.guarantees import (
 from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
-from pdanon.io.long import from_long, to_long
+from pdanon.io.long import from_long, from_wide, to_long
+from pdanon.io.objects import from_json
 from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import from_text, read_csv, to_csv, to_text
@@ -166,9 +167,11 @@ __all__ = [
     "direct",
     "disassociate",
     "fingerprint",
+    "from_json",
     "from_long",
     "from_onehot",
     "from_text",
+    "from_wide",
     "full_subtree",
     "hghs",
     "incognito",

@@ -192,6 +192,8 @@ GOOD: dict[str, Callable[[], Any]] = {
     "tradeoff.m": lambda: [1],
     "from_long.item": lambda: "item",
     "from_onehot.frame": lambda: pd.DataFrame({RICE: [1, 0], TEA: [1, 1]}),
+    "from_wide.frame": lambda: pd.DataFrame({"first": [RICE, SALT], "second": [TEA, None]}),
+    "from_json.series": lambda: pd.Series([f'["{RICE}", "{TEA}"]', f'["{RICE}"]']),
     "from_text.series": lambda: pd.Series([f"{RICE};{TEA}", RICE]),
     "delimiter": lambda: ";",
     "from_text.separator": lambda: ";",

@@ -743,7 +743,8 @@ def test_the_hint_for_wide_baskets_lists_the_items_of_each_row(blank, labels):
     for frame in (wide, wide.assign(age=range(12)), wide.iloc[::-1], wide.astype("category")):
         hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
         assert "from_long" not in hint
-        made = eval(re.search(r"frame\.drop.*\)(?= lists)", hint)[0], {"frame": frame, "pdanon": pdanon})
+        call = re.search(r"pdanon\.from_wide.*\)(?= lists)", hint)[0]
+        made = eval(call, {"frame": frame, "pdanon": pdanon})
         expected = pd.Series([{each.strip() for each in row} for row in rows])[frame.index]
         assert [*map(set, made["items"])] == expected.tolist()
         assert [*made] == [*({*frame} - {*labels}), "items"]

@@ -73,7 +73,7 @@ def repeated_words(arguments: Arguments) -> list[str]:
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
         value = getattr(arguments, name)
         if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
-            values = [value] if isinstance(value, str) else value
+            values = [] if value is True else [value] if isinstance(value, str) else value
             words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
     return [*words, "--stream"] if arguments.stream else words
 
@@ -146,7 +146,7 @@ def check_files(arguments: Arguments) -> None:
     if arguments.head and not (arguments.report or arguments.evidence):
         hint = "pass --evidence evidence.json, --report release.html or both"
         raise ParameterError("--head is of a page, and none is written", hint=hint)
-    if is_text(arguments.source) and not form_of(arguments).has_no_lists:
+    if is_text(arguments.source) and not form_of(arguments).has_no_joined_text:
         _check_separator(arguments)
     if arguments.separator is not None or arguments.join is not None:
         return
@@ -190,7 +190,8 @@ def _check_separator(arguments: Arguments) -> None:
             "column": "name the column of the items, such as --column items",
             "separator": _SEPARATOR,
         }
-        others = "If items have a line each: --by and --item; if they have a column each: --onehot"
+        others = "If items have a line each: --by and --item; if they have a column each: --onehot; if each "
+        others += f"place has one: --wide; 'pdanon profile {arguments.source}' shows the forms that fit"
         hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
         flags = " and ".join(map(flag, lacks))
         raise ParameterError(f"a CSV file needs {flags}", where=str(arguments.source), hint=hint)
@@ -340,7 +341,7 @@ def check_parts(arguments: Arguments) -> None:
     check_unit(arguments)
     has_unit = arguments.unit is not None
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
-    others = ("conflicts", "onehot", "prefix", "tick", "join")
+    others = ("conflicts", "onehot", "prefix", "tick", "wide", "field", "missing", "no_header", "join")
     unread = ("by", *(() if has_unit else ("item",)), "types", "delimiter", "encoding", *others)
     what = "--stream reads lists, or lines by --by or --unit and --item, and takes no"
     hint = f"{_FITS}, or write lists with pdanon.to_parquet"

@@ -484,7 +484,7 @@ def _column_names(described: Facts) -> list[str]:
 
 def _read_verified(path: str, arguments: Arguments, form: Form) -> pd.DataFrame:
     form.check(path, flag)
-    if is_text(path) and form.separator is None and not form.has_no_lists:
+    if is_text(path) and form.separator is None and not form.has_no_joined_text:
         raise lacks_separator(path)
     return read(path if is_uri(path) else Path(path), arguments, form)
 

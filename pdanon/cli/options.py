@@ -423,7 +423,7 @@ def _required(name: str) -> set[str]:
 
 def _check_no_lists(arguments: Arguments) -> None:
     """Check that no option specifies a list column, for an algorithm that recodes none."""
-    options = ("item", "onehot", "prefix", "column")
+    options = ("item", "onehot", "prefix", "wide", "column")
     if given := next((each for each in options if getattr(arguments, each) is not None), None):
         hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
         raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)

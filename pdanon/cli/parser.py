@@ -161,7 +161,7 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
     "input and output": (),  # and all others
     "loss and search": ("algorithm", *WAYS, "max_loss", "max_risk"),
     "tables without lists: a person in several rows, or one column per item": [
-        *("by", "item", "conflicts", "onehot", "prefix", "tick", "unit", "counts")
+        *("by", "item", "conflicts", "onehot", "prefix", "tick", "wide", "unit", "counts")
     ],
     "quasi-identifiers": (*COLUMNS, "processes"),
     "single algorithms; 'pdanon algorithms NAME' lists the options of each": OWN,
@@ -209,8 +209,18 @@ _UNIT = {  # of tables in which a person has several rows, which stay rows
 _FORM = {
     "--column": one("the list column (default: the only one)", "NAME"),
     "--separator": one("the separator of items in CSV files", "TEXT"),
+    "--field": one(
+        "the column holds lists of objects: the field of the item, such as code, or several, joined as "
+        "system|code; without a name: lists in JSON",
+        "NAME",
+        nargs="*",
+    ),
+    "--missing": choice("the action for missing items inside lists (default: refuse)", ("refuse", "drop")),
     "--delimiter": one("the delimiter of fields in CSV (default: the most frequent candidate)", "CHAR"),
     "--encoding": one("the encoding of CSV (default: utf-8)", "NAME"),
+    "--no-header": one(
+        "the first line of CSV is a row: columns are 1, 2, ...", action="store_const", const=True
+    ),
     "--types": several(
         f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}",
         "COLUMN=TYPE",
@@ -233,6 +243,12 @@ _FORM = {
         nargs="*",
     ),
     "--prefix": one("prefix of the column names, which is not part of the item", "TEXT"),
+    "--wide": one(
+        "columns of places of items: the first item of a row, the second, ...; lines of CSV may end early "
+        "(default: all but those of --by and --keep)",
+        "COLUMN",
+        nargs="*",
+    ),
     "--tick": one("the value of a ticked cell, such as x, yes or 1 (default: 1, true, or a count)", "TEXT"),
 }
 

@@ -71,11 +71,15 @@ def read_lines(
     types: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    *,
+    header: bool = True,
+    ragged: bool = False,
 ) -> Table:
     """Read a table, CSV, JSON lines or Parquet by its name. Values stay what they are: text is text.
 
     ``types`` are those of columns of CSV and JSON lines. The default delimiter is the most frequent of comma,
-    semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI.
+    semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI. ``header`` and
+    ``ragged`` are those of `TextLines.read`.
     """
     check_name(path)
     if is_parquet(path):
@@ -84,8 +88,9 @@ def read_lines(
     if is_text(path):
         encoding = check_encoding(encoding)
         mark, notes = delimiter_of(path, delimiter, encoding)
-        table = TextLines(path, mark, encoding).read(types)
-        check_fields(table.column_names, mark, path)
+        table = TextLines(path, mark, encoding, header=header).read(types, ragged=ragged)
+        if header:
+            check_fields(table.column_names, mark, path)
         return Table(to_frame(table), notes)
     table = read_safely(lambda: read_json_lines(path, types), path, "JSON lines")
     return Table(to_frame(table))
@@ -127,7 +132,7 @@ class _Record(NamedTuple):
     """A record of a CSV file."""
 
     line: int  # the first
-    width: int  # number of fields
+    fields: list[str]
     lines: list[str]  # if several
 
 
@@ -140,17 +145,18 @@ def _note_lines(file: Iterable[str], lines: list[str]) -> Iterator[str]:
 class TextLines:
     """A CSV file, which is read again for the numbers of its lines."""
 
-    def __init__(self, path: Path, delimiter: str, encoding: str) -> None:
-        self.path, self.delimiter, self.encoding = path, delimiter, encoding
+    def __init__(self, path: Path, delimiter: str, encoding: str, *, header: bool = True) -> None:
+        self.path, self.delimiter, self.encoding, self.header = path, delimiter, encoding, header
 
-    def read(self, types: Mapping[str, str]) -> pa.Table:
+    def read(self, types: Mapping[str, str], *, ragged: bool = False) -> pa.Table:
         """Read all columns as text, except those with a requested type.
 
-        Empty fields are missing unless quoted. In a file of one column, an empty line is a row.
+        Empty fields are missing unless quoted. In a file of one column, an empty line is a row. Without a
+        header, the columns are numbered from 1 on. ``ragged`` lines may lack fields at their end.
         """
-        table = self.read_safely(self.parse)
+        table = self.read_safely(self.parse_ragged if ragged else self.parse)
         check_names(table.column_names, self.path)
-        if any(map(spans_lines, table.columns)):
+        if not ragged and any(map(spans_lines, table.columns)):
             self.check_quotes()
         check_typed(types, table.column_names, self.path)
         return cast_columns(table, types, self.path, self.line_of)
@@ -161,6 +167,26 @@ class TextLines:
         with open_text(self.path) as file:
             return pa_csv.read_csv(file, **options)
 
+    def parse_ragged(self) -> pa.Table:
+        """Parse lines that may lack fields at their end; without a header, up to the longest line."""
+        records = [*self._records()]
+        names = records.pop(0).fields if self.header and records else []
+        longest = max(records, key=lambda each: len(each.fields), default=None)
+        width = len(names) if longest is None else len(longest.fields)
+        if self.header and longest is not None and width > len(names):
+            raise FormatError(
+                "a line has more fields than the header",
+                where=f"{self.path}, line {longest.line:,}",
+                got=f"{width} fields for {len(names)} columns",
+                hint="if the first line is a row, pass --no-header (no_header); otherwise name each column",
+            )
+        names = [name or str(place) for place, name in enumerate(names, start=1)] or _number_names(width)
+        rows = [each.fields + [""] * (len(names) - len(each.fields)) for each in records]
+        columns = zip(*rows, strict=True) if rows else [()] * len(names)
+        return pa.table(
+            [pa.array([each or None for each in one], pa.string()) for one in columns], names=names
+        )
+
     def options(self) -> dict[str, Any]:
         """Return Arrow's options to read all columns as text."""
         parsing: dict[str, Any] = {"delimiter": self.delimiter, "newlines_in_values": True}
@@ -170,6 +196,9 @@ class TextLines:
         }
         with open_text(self.path) as file, pa_csv.open_csv(file, **options) as reader:  # the first block
             names = reader.schema.names
+        if not self.header:
+            names = _number_names(len(names))
+            options["read_options"] = pa_csv.ReadOptions(encoding=self.encoding, column_names=names)
         options["parse_options"] = pa_csv.ParseOptions(**parsing, ignore_empty_lines=len(names) > 1)
         options["convert_options"] = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -216,18 +245,19 @@ class TextLines:
             warn(ReleaseWarning(what + more, hint="check that its quote is closed"))
 
     def _looks_merged(self, record: _Record) -> bool:
-        marks = record.width - 1
+        marks = len(record.fields) - 1
         return marks > 0 and all(line.count(self.delimiter) >= marks for line in record.lines)
 
     def line_of(self, row: int, before: int = 0) -> int:
         """Return the number of the first line of a row, counted from 0 after some rows before."""
-        return next(islice(self._records(), before + row + 1, None)).line
+        return next(islice(self._records(), before + row + self.header, None)).line
 
     def first_uneven(self) -> int | None:
         """Return the number of the first line that has not as many fields as the header."""
         records = self._records()
         header = next(records, None)
-        return next((each.line for each in records if header and each.width != header.width), None)
+        width = len(header.fields) if header else 0
+        return next((each.line for each in records if len(each.fields) != width), None)
 
     def _records(self) -> Iterator[_Record]:
         """Yield the header and the rows."""
@@ -243,7 +273,7 @@ class TextLines:
                 for record in reader:
                     width = width or len(record)
                     if record or width == 1:
-                        yield _Record(start, len(record), lines[:] if len(lines) > 1 else [""])
+                        yield _Record(start, record, lines[:] if len(lines) > 1 else [""])
                     start = reader.line_num + 1
                     lines.clear()
         except csv.Error:
@@ -257,6 +287,11 @@ class TextLines:
                 got="a quote is not closed, or text follows a closing quote",
                 hint='end the field with a quote; write a quote within quotes as ""',
             )
+
+
+def _number_names(width: int) -> list[str]:
+    """Return the names of columns without a header."""
+    return [*map(str, range(1, width + 1))]
 
 
 def _guess_delimiter(path: Path, encoding: str) -> str:
@@ -279,16 +314,20 @@ TYPES = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "boolean": pa.bool_(),
+    "number_comma": pa.float64(),
 }
 _EXAMPLES = {
     "integer": "digits, such as 42, up to 64 bits",
-    "number": "digits and a point, such as 1.5; integers beyond 15 digits are of type integer",
+    "number": "digits and a point, such as 1.5; integers beyond 15 digits are of type integer, and decimal "
+    "commas of type number_comma",
+    "number_comma": "digits and a comma, such as 2,5 or 1.000,5",
     "date": "the form 2020-12-31",
     "timestamp": "the form 2020-12-31 23:59:59, without a time zone",
     "boolean": "true, false, 1 or 0",
 }
 _NOUNS = {"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"}
 _CODE = r"^0[0-9]+$"
+_COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?$"
 _LONG = r"^[+-]?[0-9]{16,}$"  # integers that floats would merge
 
 
@@ -378,7 +417,12 @@ def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:
     if is_text_type(column.type):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        if kind == "number" and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
+        if kind == "number_comma":
+            is_known = pc.match_substring_regex(column, _COMMA)
+            if not pc.all(is_known, min_count=0).as_py():
+                return None
+            column = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
+        if kind.startswith("number") and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
             return None
     try:
         return column.cast(TYPES[kind])

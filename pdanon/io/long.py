@@ -17,6 +17,7 @@ from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import (
+    check_new,
     column_labels,
     find_column,
     is_list_column,
@@ -89,7 +90,7 @@ def from_long(
     See Also
     --------
     to_long : The inverse.
-    from_onehot, from_text : Other forms.
+    from_onehot, from_text, from_wide, from_json : Other forms.
 
     Notes
     -----
@@ -182,6 +183,71 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     long.isetitem(position, pd.arrays.ArrowExtensionArray(items))
     order = [place for place in range(frame.shape[1]) if place != position]
     return pd.concat([pd.Series(lines, name=by), long.iloc[:, [*order, position]]], axis=1)
+
+
+@called_by_name
+def from_wide(
+    frame: pd.DataFrame, *, columns: Sequence[Hashable] | None = None, name: str = "items"
+) -> pd.DataFrame:
+    """Convert wide baskets, with one column per place of an item, into a table with a list column.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. A missing value, or text of blanks, is no item. It is not modified.
+    columns : sequence of hashable, optional
+        The columns of the places, such as ``["dx1", "dx2", "dx3"]``. By default all.
+    name : str
+        The label of the list column.
+
+    Returns
+    -------
+    DataFrame
+        The other columns, and the lists of the distinct items of each row, with the index and attrs of the
+        frame. Blanks around a text are removed.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist or exists twice, or another column has the label of the list column.
+    ItemsetDtypeError
+        If the columns hold lists, or values of several types.
+
+    See Also
+    --------
+    from_long, from_onehot, from_text, from_json : Other forms.
+
+    Notes
+    -----
+    Cost: time and memory are linear in rows times columns.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> wide = pd.DataFrame({"age": [31, 44], "dx1": ["I10", "E11"], "dx2": ["E11", None]})
+    >>> pdanon.from_wide(wide, columns=["dx1", "dx2"], name="codes")
+       age          codes
+    0   31  ['E11' 'I10']
+    1   44        ['E11']
+    """
+    labels = None if columns is None else quasi_labels(columns, "columns")
+    places = [*range(check_frame(frame).shape[1])] if labels is None else label_positions(frame, labels)
+    others = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in set(places)]]
+    check_new(others, name)
+    parts = [frame.iloc[:, place].dropna() for place in places]
+    rows = [np.flatnonzero(frame.iloc[:, place].notna()) for place in places]
+    stacked = pd.concat([part for part in parts if len(part)] or [pd.Series([], dtype="string")])
+    sets = got = None
+    try:
+        sets = _collect_sets(stacked, np.concatenate([[], *rows]).astype(np.int32), len(frame))
+    except ItemsetDtypeError as error:
+        got = error.parts.get("got")
+    if sets is None:  # raised outside the handler, as the columns have several names
+        hint = "pass the columns of items; make them text: frame[columns] = frame[columns].astype('string')"
+        raise ItemsetDtypeError("the columns hold no items of one type", where="columns", got=got, hint=hint)
+    result = others.copy()
+    result[name] = sets.to_pandas()
+    return result
 
 
 def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArray[np.int32], int]:

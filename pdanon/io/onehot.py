@@ -17,7 +17,7 @@ from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
+from pdanon.itemsets.columns import check_new, find_column, label_positions, quasi_labels
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.lists import Numbers, object_items, offsets_of
 from pdanon.itemsets.table_hints import text_hint
@@ -85,7 +85,7 @@ def from_onehot(
     See Also
     --------
     to_onehot : The inverse.
-    from_long, from_text : Other forms.
+    from_long, from_text, from_wide, from_json : Other forms.
 
     Notes
     -----
@@ -129,9 +129,7 @@ def lists_and_numbers(
         raise ParameterError("an item has no name", where=where, hint=hint)
     others = [position for position in range(frame.shape[1]) if position not in set(positions)]
     result = frame.iloc[:, others].copy()
-    if check_text(name, "name") in result.columns:
-        hint = "pass another label for the list column: name=..."
-        raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
+    check_new(result, name)
     marks = _read_columns(frame, positions, tick)
     result[name] = _build_lists([each.rows for each in marks], len(frame), labels).to_pandas()
     read = [(frame.columns[place], each) for place, each in zip(positions, marks, strict=True)]

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from secrets import token_bytes
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -40,11 +40,12 @@ from pdanon.io.lines import (
     is_text,
     read_lines,
 )
-from pdanon.io.long import from_long, number_persons, read_items, refuse_published_persons, to_long
+from pdanon.io.long import from_long, from_wide, number_persons, read_items, refuse_published_persons, to_long
+from pdanon.io.objects import from_json
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
-from pdanon.itemsets.codes import item_texts
+from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
@@ -59,7 +60,7 @@ _CONFLICTS = ("refuse", "first")
 
 @frozen
 class Form:
-    """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``)."""
+    """The form of the table of a file: lists, long (``item``), one-hot (``onehot``), wide (``wide``)."""
 
     by: Sequence[str] = ()  # the person of a line; not in the frame, and the rows of a person are merged
     item: str | None = None  # in a long table, the column of items
@@ -67,11 +68,15 @@ class Form:
     conflicts: str | None = None  # "refuse" or "first", for several values of a person in a kept column
     onehot: Sequence[str] | None = None  # columns of items; if empty, all except kept ones and those of `by`
     prefix: str | None = None  # the beginning of all labels of items of a one-hot table, which is removed
-    column: str | None = None  # the lists: required for joined text; the new column of a one-hot table
+    wide: Sequence[str] | None = None  # columns of places of items; if empty, as for ``onehot``
+    column: str | None = None  # the lists: required for text; the new column of a one-hot or wide table
     separator: str | None = None  # of items in joined text
+    field: Sequence[str] | None = None  # of the item in lists of objects; if empty, lists in JSON
+    missing: str | None = None  # "refuse" or "drop", for missing items inside lists
     tick: str | int | None = None  # value of a ticked box; by default those of `from_onehot`
     delimiter: str | None = None  # of a CSV file; by default the most frequent one
     encoding: str | None = None  # of a CSV file; by default UTF-8
+    no_header: bool | None = None  # of a CSV file: whether its columns are numbered from 1 on
     # columns of CSV and JSON lines; by default, those of CSV are text
     types: Mapping[str, str] | None = None
 
@@ -81,14 +86,24 @@ class Form:
         return self.onehot is not None or self.prefix is not None
 
     @property
+    def is_spread(self) -> bool:
+        """Whether the items of a row are in several columns."""
+        return self.is_onehot or self.wide is not None
+
+    @property
     def has_no_lists(self) -> bool:
-        """Whether the table is long or one-hot."""
-        return self.item is not None or self.is_onehot
+        """Whether the table is long, one-hot or wide."""
+        return self.item is not None or self.is_spread
+
+    @property
+    def has_no_joined_text(self) -> bool:
+        """Whether a CSV file needs no separator of items."""
+        return self.has_no_lists or self.field is not None
 
     @property
     def drops_columns(self) -> bool:
         """Whether the frame has only the list column and kept columns."""
-        return self.is_onehot or bool(self.by)
+        return self.is_spread or bool(self.by)
 
     @property
     def has_lines(self) -> bool:
@@ -100,7 +115,7 @@ class Form:
         """The label of the list column of the frame, if there is one and it is known."""
         if self.item is not None:
             return None if self.has_lines else self.item
-        return self.column or ("items" if self.is_onehot else None)
+        return self.column or ("items" if self.is_spread else None)
 
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
         """Check that the parts of the form are compatible with each other and with a file.
@@ -108,17 +123,30 @@ class Form:
         ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
         """
         by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
-        if self.unit is not None and (self.by or self.is_onehot):
-            other = by if self.by else onehot if self.onehot is not None else prefix
+        spread = {name: getattr(self, name) for name in ("onehot", "prefix", "wide")}
+        spread = {spelling(name): each for name, each in spread.items() if each is not None}
+        if self.unit is not None and (self.by or spread):
+            other = by if self.by else next(iter(spread))
             hint = (
                 f"{by} gathers rows to one per person, and {spelling('unit')} keeps lines: pass one of them"
             )
             raise ParameterError(f"{other} and {spelling('unit')} do not go together", hint=hint)
-        if self.item is not None and self.is_onehot:
+        if self.item is not None and spread:
             hint = f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
             raise ParameterError("items have a line each or a column each, not both", hint=hint)
-        if self.onehot and self.prefix is not None:
-            raise ParameterError(f"{onehot} and {prefix} exclude each other", hint="pass one of them")
+        if (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1):
+            one, other, *_ = spread
+            raise ParameterError(f"{one} and {other} exclude each other", hint="pass one of them")
+        others = {"item": self.item, "unit": self.unit, **spread}
+        if self.field is not None and (given := [name for name, each in others.items() if each is not None]):
+            other = given[0] if given[0] in spread else spelling(given[0])
+            hint = "pass one of them: a column holds lists of objects, or another form"
+            raise ParameterError(f"{spelling('field')} and {other} exclude each other", hint=hint)
+        if self.field is not None and self.column is None and is_text(path):
+            hint = f"such as {spelling('column')} codings"
+            raise ParameterError(f"{spelling('field')} needs {spelling('column')}", hint=hint)
+        if self.missing is not None:
+            check_known(self.missing, MISSING, "treatment of missing items", where=spelling("missing"))
         lists = self.column is not None or not is_text(path)
         if (self.by and not self.has_no_lists and not lists) or (
             self.item is not None and not self.by and self.unit is None
@@ -145,7 +173,7 @@ class Form:
             raise ParameterError(
                 f"{spelling('types')} is only for CSV and JSON lines", where=str(path), hint=hint
             )
-        for name in ("delimiter", "encoding"):
+        for name in ("delimiter", "encoding", "no_header"):
             if getattr(self, name) is not None and not is_text(path):
                 raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
 
@@ -168,15 +196,23 @@ class Form:
     def _read_file(self, path: Path | str) -> Table:
         """Read a file as it is."""
         encoding = check_encoding(self.encoding or "utf-8")
-        if self.has_no_lists or not is_text(path):
-            return read_lines(path, self.types, self.delimiter, encoding)
-        return self._read_joined(Path(path), encoding)
+        if not self.has_no_joined_text and is_text(path):
+            return self._read_joined(Path(path), encoding)
+        how = {"header": not self.no_header, "ragged": self.wide is not None}
+        return read_lines(path, self.types, self.delimiter, encoding, **how)
 
     def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
         """Convert the table of a file."""
         refuse_published_persons(self.by, [*keep])
-        if self.is_onehot:
-            return self._read_onehot(frame, notes, list(keep))
+        if self.is_spread:
+            return self._read_spread(frame, notes, list(keep))
+        if self.field is not None:
+            label = frame.columns[find_column(frame, self.column)]
+            field, missing = list(self.field) or None, self.missing or "refuse"
+            frame = frame.assign(**{label: from_json(frame[label], field=field, missing=missing)})
+        elif self.missing == "drop" and not self.has_no_lists:
+            label = frame.columns[find_column(frame, self.column)]
+            frame = frame.assign(**{label: as_itemsets(frame[label], missing="drop")})
         if self.unit is not None:
             return Table(frame, notes)
         if self.item is not None:
@@ -194,26 +230,28 @@ class Form:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, notes = delimiter_of(path, self.delimiter, encoding)
         column, separator, types = self.column, self.separator, self.types
-        frame = read_csv(
-            path, column=column, separator=separator, types=types, delimiter=mark, encoding=encoding
-        )
+        how: dict[str, Any] = {"delimiter": mark, "encoding": encoding, "header": not self.no_header}
+        frame = read_csv(path, column=column, separator=separator, types=types, **how)
         return Table(frame, notes)
 
-    def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
-        """Convert a one-hot table."""
+    def _read_spread(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
+        """Convert a one-hot or wide table."""
         name, by = str(self.lists), list(self.by)
         _check_columns(frame, [*by, *keep])
         others = list(dict.fromkeys([*by, *keep]))
         boxes = frame.drop(columns=others)
-        if twice := [label for label in others if label in (self.onehot or ())]:
+        columns = self.onehot or self.wide or None
+        if twice := [label for label in others if label in (columns or ())]:
             got, hint = ", ".join(map(repr, twice)), "list each column once"
             raise ParameterError("a column is an item, and another part of the form", got=got, hint=hint)
-        columns = self.onehot or None
-        lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
-        if columns is None and self.prefix is None:
-            notes = (*notes, *_describe_boxes(boxes, counts))
-        elif numbers:
-            notes = (*notes, describe_numbers(numbers))
+        if self.wide is not None:
+            lists = from_wide(boxes, columns=columns, name=name)
+        else:
+            lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
+            if columns is None and self.prefix is None:
+                notes = (*notes, *_describe_boxes(boxes, counts))
+            elif numbers:
+                notes = (*notes, describe_numbers(numbers))
         joined = pd.concat([frame[others], lists[name]], axis=1)
         return Table(self._merge_persons(joined, name, keep), notes)
 
@@ -280,7 +318,7 @@ def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str |
     if suffix in _TOOLS:
         return f"decompress it first, with {_TOOLS[suffix]}"
     if suffix in (".xlsx", ".xls", ".ods"):
-        return "save the sheet as 'CSV UTF-8'"
+        return "save the sheet as 'CSV UTF-8'; or pdanon.to_parquet(pd.read_excel(path), 'in.parquet')"
     if suffix == ".ndjson":
         return "rename it to .jsonl"
     if suffix in _READERS:

@@ -82,7 +82,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     --------
     to_text : The inverse.
     read_csv : The same for a column of a file.
-    from_long, from_onehot : Other forms.
+    from_long, from_onehot, from_wide, from_json : Other forms.
 
     Examples
     --------
@@ -254,13 +254,14 @@ def read_csv(
     types: Mapping[str, str] | None = None,
     delimiter: str = ",",
     encoding: str = "utf-8",
+    header: bool = True,
 ) -> pd.DataFrame:
     r"""Read a CSV file with a column of items joined by a separator.
 
     Parameters
     ----------
     path : path
-        A CSV file with a header line; compressed, if it ends in ``.gz``.
+        A CSV file; compressed, if it ends in ``.gz``.
     column : str
         The column of joined items.
     separator : str
@@ -272,6 +273,8 @@ def read_csv(
         The delimiter of fields.
     encoding : str
         The encoding of the text.
+    header : bool
+        Whether the first line names the columns. Otherwise they are ``"1"``, ``"2"`` and so on.
 
     Returns
     -------
@@ -315,7 +318,8 @@ def read_csv(
     if column in types:
         hint = "leave it out of the types: items in one text are text"
         raise ParameterError("the column of items has a type", where=f"column {column!r}", hint=hint)
-    table = TextLines(Path(path), delimiter, check_encoding(encoding)).read(types)
+    check_flag(header, "header")
+    table = TextLines(Path(path), delimiter, check_encoding(encoding), header=header).read(types)
     _check_header(table.column_names, column, path, separator)
     joined = table.column(column).cast(pa.large_string()).combine_chunks()
     _check_occurs(joined, separator, column, path)

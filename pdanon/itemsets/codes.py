@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
+from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_list_type, is_text_type
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import (
     Codes,
@@ -42,11 +42,13 @@ from pdanon.itemsets.lists import (
     rows_of,
     take_rows,
     to_numpy,
+    without_missing,
 )
 from pdanon.itemsets.threads import even_parts, share
-from pdanon.itemsets.validation import read_list
+from pdanon.itemsets.validation import check_known, read_list
 
 __all__ = [
+    "MISSING",
     "Codes",
     "Itemsets",
     "Mask",
@@ -63,6 +65,7 @@ __all__ = [
     "take_items",
 ]
 
+MISSING = ("refuse", "drop")  # treatments of missing items
 _OFFSET_LIMIT = 2**31 - 1  # Arrow's list and string types have offsets of 32 bits, the large_ types of 64
 
 
@@ -208,7 +211,7 @@ class Itemsets:
         return f"Itemsets(rows={self.n_rows}, items={self.n_items}, occurrences={len(self.codes)})"
 
 
-def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
+def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None, missing: str = "refuse") -> pd.Series[Any]:
     """Convert a sequence of list-likes into a Series of Arrow lists.
 
     Parameters
@@ -217,6 +220,8 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
         One list, tuple, set or array per row; None for a missing row.
     index : pandas.Index, optional
         Index of the result. A Series keeps its own by default.
+    missing : {"refuse", "drop"}
+        Whether to refuse or to leave out missing items inside lists, as spreadsheets leave them.
 
     Returns
     -------
@@ -226,7 +231,7 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
     Raises
     ------
     ItemsetDtypeError
-        If a row is not list-like, an item is null or the items have several types.
+        If a row is not list-like, an item is missing or the items have several types.
 
     Examples
     --------
@@ -240,12 +245,12 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
     name: Any = None
     if isinstance(lists, pd.Series):
         index, name = lists.index if index is None else index, lists.name
-        itemsets = Itemsets.from_series(lists)
-    elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
-        itemsets = Itemsets.from_arrow(lists)
-    else:
-        rows = lists if isinstance(lists, str) else read_list(lists, "the lists")
-        itemsets = Itemsets.from_arrow(object_lists(rows))
+        lists = arrow_lists(lists)
+    elif not isinstance(lists, (pa.Array, pa.ChunkedArray)):
+        lists = object_lists(lists if isinstance(lists, str) else read_list(lists, "the lists"))
+    check_known(missing, MISSING, "treatment of missing items", where="missing")
+    is_kept = missing == "refuse" or not is_list_type(lists.type)
+    itemsets = Itemsets.from_arrow(lists if is_kept else without_missing(lists))
     if index is not None and (not isinstance(index, pd.Index) or len(index) != itemsets.n_rows):
         got = f"{type(index).__name__} for {itemsets.n_rows} rows"
         raise ParameterError("index must be a pandas Index with a label for each row", where="index", got=got)

@@ -13,7 +13,7 @@ from pandas.api.types import is_hashable
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.itemsets.dtype import ListArray, arrow_values, copy_frame, is_list_type
 from pdanon.itemsets.table_hints import describe_columns, lists_hint
-from pdanon.itemsets.validation import check_frame, is_number, read_list
+from pdanon.itemsets.validation import check_frame, check_text, is_number, read_list
 
 ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
@@ -101,6 +101,13 @@ def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:
         if any(same_label(each, name) for each in taken for name in (label, added_label(frame, label))):
             hint = f"rename yours, such as df.rename(columns={{{label!r}: '{label}_before'}})"
             raise ColumnError(f"the release adds a column {label!r}, which exists already", hint=hint)
+
+
+def check_new(frame: pd.DataFrame, name: str) -> None:
+    """Check that a new list column has a label of its own."""
+    if check_text(name, "name") in frame.columns:
+        hint = "pass another label for the list column: name=..."
+        raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
 
 
 def added_label(frame: pd.DataFrame, label: str) -> Hashable:

@@ -80,6 +80,21 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     return codes, offsets_of(lengths), values, nulls
 
 
+def without_missing(lists: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    """Remove missing items from lists."""
+    chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
+    _refuse_damaged(chunks, "its lists are longer than what they hold")
+    parts = []
+    for chunk in chunks:
+        items = chunk.flatten()
+        present = to_numpy(pc.invert(pc.is_null(items, nan_is_null=True)))
+        before = offsets_of(present)  # number of present items before each one
+        offsets = before[offsets_of(to_numpy(chunk.value_lengths().fill_null(0)))]
+        kept = items.filter(pa.array(present, pa.bool_()))
+        parts.append(pa.LargeListArray.from_arrays(offsets, kept, mask=chunk.is_null()))
+    return pa.chunked_array(parts, pa.large_list(lists.type.value_type))
+
+
 def object_lists(rows: Iterable[Any], where: str | None = None) -> pa.Array:
     """Check Python list-likes, and build an Arrow list array of them; ``where`` names those of a column."""
     lists: list[Any] = [None if is_missing(row) else row for row in rows]
@@ -263,7 +278,8 @@ def _encode_values(flat: pa.ChunkedArray, lengths: Numbers) -> tuple[NDArray[Any
             "an item is missing (null or NaN)",
             where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
             got=f"{pc.sum(missing).as_py()} missing items",
-            hint="drop them first: a missing item cannot be protected or published",
+            hint="leave them out: frame['items'] = pdanon.as_itemsets(frame['items'], missing='drop') "
+            "(--missing drop); a missing item cannot be protected or published",
         )
     encoded = flat.dictionary_encode()
     if encoded.num_chunks == 0:

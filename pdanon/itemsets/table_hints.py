@@ -176,10 +176,10 @@ def parse_hint(label: Hashable, texts: list[str]) -> str:
     return f"text is never parsed: {name} = {parse} makes lists"
 
 
-def _wide_hint(columns: list[pd.Series[Any]]) -> str | None:
-    """Return the hint for wide baskets: one column per place of a row's items, whose columns share values."""
+def wide_places(columns: list[pd.Series[Any]]) -> list[int]:
+    """Return the columns of wide baskets, one per place of a row's items, which share values; or none."""
     if any(is_named_for_persons(column.name) and not column.is_unique for column in columns):
-        return None
+        return []
     texts = {place: _texts(column) for place, column in enumerate(columns) if _texts(column)}
     columns_of = Counter(chain.from_iterable(map(set, texts.values())))
     shares = {place: sum(columns_of[text] > 1 for text in own if text) for place, own in texts.items()}
@@ -189,13 +189,19 @@ def _wide_hint(columns: list[pd.Series[Any]]) -> str | None:
     rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
     # Items do not repeat in a row, but the answers of a survey do.
     if not any(len(row) > 1 for row in rows) or 20 * sum(len({*row}) < len(row) for row in rows) > len(rows):
+        return []
+    return wide
+
+
+def _wide_hint(columns: list[pd.Series[Any]]) -> str | None:
+    """Return the hint for wide baskets."""
+    wide = wide_places(columns)
+    if not wide:
         return None
-    mark = next((each for each in _SEPARATORS if not any(each in text for row in rows for text in row)), "\n")
     names = f"{[_label(columns[place]) for place in wide]}"
     if len(wide) > _FEW and wide[-1] - wide[0] < len(wide):  # side by side
         names = f"frame.columns[{wide[0]}:{wide[-1] + 1}]"
-    joined = f"frame[{names}].astype(object).fillna('').agg({mark!r}.join, axis=1)"
-    made = f"frame.drop(columns={names}).assign(items=pdanon.from_text({joined}, separator={mark!r}))"
+    made = f"pdanon.from_wide(frame, columns={names})"
     hint = f"One column per place of an item (wide baskets)? {made} lists the items of each row"
     return f"{hint}. {_no_items_hint(columns)}"
 

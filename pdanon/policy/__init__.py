@@ -119,9 +119,11 @@ class Policy:
     form : dict
         The form of the table. With one row per item: ``by`` and ``item``, or ``unit`` and ``item`` to
         publish lines again; then ``parameters`` may set ``counts``. With one column per item: ``onehot`` or
-        ``prefix``, and ``tick``. With ``by``: ``conflicts``, ``"refuse"`` or ``"first"``. For CSV:
-        ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release. For CSV and
-        JSON lines: ``types``, such as ``{"age": "integer"}``; other columns of CSV are text.
+        ``prefix``, and ``tick``. With one column per place of an item: ``wide``. For lists of objects:
+        ``field``. For missing items in lists: ``missing``, ``"refuse"`` or ``"drop"``. With ``by``:
+        ``conflicts``, ``"refuse"`` or ``"first"``. For CSV: ``delimiter``, ``encoding``, ``no_header``, and
+        ``separator`` if it differs from that of the release. For CSV and JSON lines: ``types``, such as
+        ``{"age": "integer"}``; other columns of CSV are text.
     head : dict
         Texts for the head of the report and of the evidence: ``title, dataset, purpose, recipient,
         prepared_by, approved_by, note``.
@@ -615,7 +617,7 @@ class Policy:
         inputs = {path.realpath(check_path(file)): file for file in files if isinstance(file, Path)}
         for file in {*inputs.values(), self.input}:
             check_distinct({**self.files, "an input": file}, "entries of the policy")
-        lists = is_text(self.input) and not self._form.has_no_lists
+        lists = is_text(self.input) and not self._form.has_no_joined_text
         lacking = [self.input] if lists and self._form.separator is None else []
         release = self.outputs.get("release")
         if release is not None and is_csv(release) and self.separator is None and not self._form.has_lines:

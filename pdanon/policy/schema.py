@@ -41,10 +41,11 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "unit": (str,),
         "item": (str,),
         "conflicts": (str,),
-        "onehot": (list,),
+        **dict.fromkeys(("onehot", "wide", "field"), (list,)),
+        "no_header": (bool,),
         "types": (dict,),
         "tick": (str, int),
-        **dict.fromkeys(("prefix", "separator", "delimiter", "encoding"), (str,)),
+        **dict.fromkeys(("prefix", "separator", "delimiter", "encoding", "missing"), (str,)),
     },
     "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": dict.fromkeys(
@@ -70,7 +71,13 @@ _DEEPEST = 100  # maximum depth of tables in tables: an inline hierarchy has a f
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
 _LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_DEEPEST}}}")
 _UNPROTECTED = {"sensitive", "private", "secret", "confidential"}  # promises that no role keeps
-_TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
+_TYPES = {
+    str: "text",
+    list: "a list of column names",
+    dict: "a table",
+    int: "an integer",
+    bool: "true or false",
+}
 
 
 def read_toml(source: Path) -> Parameters:

@@ -1,0 +1,134 @@
+"""Lists in the notation of JSON or Python, and lists of objects: codings, exports of services."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.errors import ItemsetDtypeError
+from pdanon.io.text import without_blanks
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import MISSING, Itemsets
+from pdanon.itemsets.columns import is_missing, quasi_labels
+from pdanon.itemsets.dtype import arrow_values
+from pdanon.itemsets.lists import object_lists
+from pdanon.itemsets.validation import check_kind, check_known
+
+_JOIN = "|"  # as in FHIR: system|code
+_LISTS = (list, tuple, set, np.ndarray)
+
+
+@called_by_name
+def from_json(
+    series: pd.Series[Any], *, field: str | Sequence[str] | None = None, missing: str = "refuse"
+) -> pd.Series[Any]:
+    """Read lists in the notation of JSON or Python, or items from lists of objects.
+
+    Parameters
+    ----------
+    series : pandas.Series
+        Text such as ``["tea", "rice"]`` or ``[{"code": "E11"}]``, or lists of dicts or Arrow structs. A
+        single object is a list of one. It is not modified.
+    field : str or list of str, optional
+        The field of an object that is the item. Several fields are joined as in ``system|code``.
+    missing : {"refuse", "drop"}
+        Whether to refuse or to leave out items that are missing, and objects without a field.
+
+    Returns
+    -------
+    Series
+        The distinct items of each row, as lists, with the name and index of the series. Blanks around a text
+        are removed. An empty text becomes an empty row; a missing text, or ``null``, a missing row.
+
+    Raises
+    ------
+    ItemsetDtypeError
+        If a text is no list, an item is missing or an object without a field, or the items have several
+        types.
+
+    See Also
+    --------
+    from_text, from_long, from_onehot, from_wide : Other forms.
+
+    Notes
+    -----
+    Text is parsed by `json.loads` or `ast.literal_eval`, which run no code. Cost: time is linear in the
+    number of objects, a microsecond or two for each; memory holds all of them.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = ['[{"system": "icd10", "code": "E11"}, {"system": "icd10", "code": "I10"}]', "[]"]
+    >>> pdanon.from_json(pd.Series(rows), field="code").tolist()
+    [['E11', 'I10'], []]
+    >>> pdanon.from_json(pd.Series(rows), field=["system", "code"]).tolist()
+    [['icd10|E11', 'icd10|I10'], []]
+    """
+    check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
+    check_known(missing, MISSING, "treatment of missing items", where="missing")
+    fields = () if field is None else quasi_labels([field] if isinstance(field, str) else field, "field")
+    where = "" if series.name is None else f"column {series.name!r}, "
+    values = arrow_values(series).to_pylist() if isinstance(series.dtype, pd.ArrowDtype) else series
+    rows = [_items_of(value, fields, f"{where}row {row}") for row, value in enumerate(values)]
+    lacking = [row for row, items in enumerate(rows) if items and any(map(is_missing, items))]
+    if lacking and missing == "refuse":
+        raise ItemsetDtypeError(
+            "an object lacks the field" if fields else "an item is missing",
+            where=f"{where}row {lacking[0]}",
+            got=f"{len(lacking):,} rows with such items",
+            hint="check the field; missing='drop' (--missing drop) leaves out such items",
+        )
+    kept = [None if items is None else [each for each in items if not is_missing(each)] for items in rows]
+    itemsets = without_blanks(Itemsets.from_arrow(object_lists(kept, where.rstrip(", ") or None)))
+    return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
+
+
+def parse_list(text: str) -> Any:
+    """Parse text in the notation of JSON or Python; return the text itself if it has neither."""
+    for parse in (json.loads, ast.literal_eval):
+        with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+            return parse(text)
+    return text
+
+
+def _items_of(value: Any, fields: Sequence[Hashable], where: str) -> list[Any] | None:
+    """Return the items of a row, or None for a missing row; an object without a field is a missing item."""
+    if isinstance(value, str):
+        value = parse_list(value) if value.strip() else []
+    if is_missing(value):
+        return None
+    if isinstance(value, dict):
+        value = [value]
+    are_objects = [isinstance(each, dict) for each in value] if isinstance(value, _LISTS) else None
+    rules = (
+        (are_objects is None, "a row is no list", "for joined text: pdanon.from_text (--separator)"),
+        (
+            fields and not any(are_objects or [True]),
+            "items are no objects",
+            "leave out field; on the command line, pass --field without a name",
+        ),
+        (
+            not fields and any(are_objects or []),
+            "items are objects",
+            "pass the field of the item: field='code' (--field code)",
+        ),
+    )
+    for applies, problem, hint in rules:
+        if applies:
+            got = f"a row of type {type(value).__name__}"
+            raise ItemsetDtypeError(problem, where=where, got=got, hint=hint)
+    return [_item(each, fields) for each in value] if fields else [*value]
+
+
+def _item(entry: Any, fields: Sequence[Hashable]) -> Any:
+    """Return the item of an object, or None if it lacks a field."""
+    parts = [entry.get(field) if isinstance(entry, dict) else None for field in fields]
+    if len(parts) == 1 or any(map(is_missing, parts)):
+        return None if any(map(is_missing, parts)) else parts[0]
+    return _JOIN.join(map(str, parts))
