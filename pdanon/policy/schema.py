@@ -232,7 +232,7 @@ def check_keys(table: Table, name: str, where: str) -> None:
             key, known, "key of a policy", where=where, hint=moved(key, {}) if key == "n_jobs" else None
         )
         types = known[key]
-        if not isinstance(value, types) or isinstance(value, bool):
+        if type(value) not in types:  # not isinstance: true is no number
             kinds = " or ".join(_TYPES[each] for each in types)
             raise ParameterError(f"{key} must be {kinds}", where=where, got=type(value).__name__)
 
