@@ -2,12 +2,13 @@
 
 A published set hides which of its items a row held. The other labels of the row tell: items occur together.
 The attacker learns from the sample how often, and estimates for each candidate row the probability that its
-labels stand for the known items.
+labels stand for the known items. Where occurrences are deleted, they tell which rows lost a known item.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from pdanon.itemsets.lists import Floats, offsets_of, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets
 from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done
-from pdanon.recoding.recoding import Cover, became_of
+from pdanon.recoding.recoding import Cover, became_of, mapped_codes
 
 _PART = 2**22  # items that are drawn together; drawing can be interrupted between two parts
 _TIE = 1e-9  # logarithms of equal probabilities differ by rounding
@@ -201,17 +202,34 @@ class Sample:
 
     def weigh_without(self, person: int, label: int, item: int, rows: Numbers, published: Any) -> Floats:
         """Weigh an item as `weigh`, as if the sample lacked the row of a person, which holds the item."""
-        items = self._holders
-        having = items.indices[items.indptr[item] : items.indptr[item + 1]]
-        counts = np.bincount(self.labels[having].indices, minlength=len(self._shares)).astype(np.float64)
-        own = np.searchsorted(self.own, person)
-        counts[self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]] -= 1
-        gains = np.log1p(counts / self._shares)
+        support, gains = self._gains(item, person)
         gains[label] = 0
-        labels, support = published[rows], len(having) - 1
+        labels = published[rows]
         n_others = np.diff(labels.indptr) - 1.0
         logs: Floats = np.log(support + _PRIOR) - n_others * np.log1p(support) + labels @ gains
         return logs
+
+    def compare(self, item: int, known: Codes, published: Any, without: int | None) -> Floats:
+        """Return how many times as probable the labels of rows are beside an item as in all rows: logarithms.
+
+        Shares are estimated as in `weigh`. The labels of known items say nothing: rows are compared as if
+        they held all. ``without`` is a person whose row the sample lacks.
+        """
+        support, gains = self._gains(item, without)
+        gains[known[known >= 0]] = np.log1p(support)
+        logs: Floats = published @ gains - np.diff(published.indptr) * np.log1p(support)
+        return logs
+
+    def _gains(self, item: int, without: int | None) -> tuple[int, Floats]:
+        """Return the support of an item, and its gain by each label."""
+        items = self._holders
+        having = items.indices[items.indptr[item] : items.indptr[item + 1]]
+        counts = np.bincount(self.labels[having].indices, minlength=len(self._shares)).astype(np.float64)
+        if without is None:
+            return len(having), np.log1p(counts / self._shares)
+        own = np.searchsorted(self.own, without)
+        counts[self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]] -= 1
+        return len(having) - 1, np.log1p(counts / self._shares)
 
 
 @frozen
@@ -221,6 +239,7 @@ class Guesses:
     candidates: Numbers  # number of candidate rows
     chances: Floats  # that a row drawn from the most probable candidates is that of the person
     largest: Floats  # the largest probability of a candidate row, by the attacker's estimate
+    deletions: str = ""  # what a row lost, in a release with deletions: "known" or "inferred"
 
 
 class SampleAttack:
@@ -257,7 +276,8 @@ class SampleAttack:
         """Guess the row of each person in a release.
 
         A mapping without rows publishes items as they are. ``groups`` has the group of each row of a local
-        recoding.
+        recoding. If occurrences are deleted, two attackers guess: one knows what the row of the person lost,
+        the other infers it. The guesses are those of the one who names more persons.
         """
         persons, original = self.persons, self.itemsets
         cover = Cover.of_mapping(original, published, mapping)
@@ -265,7 +285,32 @@ class SampleAttack:
         of_known = np.zeros(len(rows), np.int64) if groups is None else groups[rows]
         became = became_of(original, published, mapping, of_known, persons.codes)
         samples = [Sample(rows, original, cover, own) for rows, own in self._samples]
-        return guess_rows(persons, became, published, samples, self._learned_from)
+        guesses = guess_rows(persons, became, published, samples, self._learned_from)
+        deleted = count_deletions(original, published, mapping, cover)
+        if deleted is None:
+            return guesses
+        guesses = replace(guesses, deletions="known")
+        labels = np.append(cover.labels, -1)[np.where(np.diff(cover.offsets) > 0, cover.offsets[:-1], -1)]
+        known = deleted[persons.codes], labels[persons.codes]
+        inferred = infer_rows(persons, *known, published, samples, self._learned_from)
+        return max(guesses, inferred, key=lambda each: each.chances.sum())
+
+
+def count_deletions(
+    original: Itemsets, published: Itemsets, mapping: pd.DataFrame, cover: Cover
+) -> Numbers | None:
+    """Count the rows that lost each item; None unless some items are deleted in some of their rows only.
+
+    Each item must have at most one label: other local recodings delete nothing.
+    """
+    if len(mapping) == 0 or (np.diff(cover.offsets) > 1).any():
+        return None
+    items, labels = mapped_codes(mapping, original, published)
+    is_lost = labels < 0
+    if not len(np.intersect1d(items[is_lost], items[~is_lost])):
+        return None
+    supports = mapping["support"].to_numpy(np.int64)[is_lost]
+    return np.bincount(items[is_lost], supports, original.n_items).astype(np.int64)
 
 
 def guess_rows(
@@ -304,12 +349,65 @@ def guess_rows(
         for number, (own, log) in enumerate(zip(found, logs, strict=True), begin):
             if hidden[number]:
                 continue
-            best = log.max()
-            is_best = log >= best - _TIE
-            largest[number] = 1 / np.exp(log - best).sum()
-            chances[number] = is_best[np.searchsorted(own, persons.rows[number])] / is_best.sum()
+            chances[number], largest[number] = _choose(log, int(np.searchsorted(own, persons.rows[number])))
         part_done()
     return Guesses(candidates, chances, largest)
+
+
+def infer_rows(
+    persons: Persons,
+    deleted: Numbers,
+    labels: Codes,
+    published: Itemsets,
+    samples: list[Sample],
+    learned_from: Numbers,
+) -> Guesses:
+    """Guess the released row of each person, by an attacker who infers which rows lost the known items.
+
+    ``deleted`` and ``labels`` are about the known items: the number of rows that lost each, which the
+    attacker knows, and its label; -1 if it has none. A candidate row holds the label of each known item, or
+    may have lost the item: some row did. The probability that a row without the label did depends on its
+    labels, by naive Bayes.
+
+    Memory: 16 bytes for each row and known item of some persons. Time: the occurrences of the release for
+    each known item, and for sets those of `guess_rows`.
+    """
+    index, n_known = SupportIndex.of(published), np.diff(persons.offsets)
+    rows, owners = csr(index.codes, index.offsets, published.n_items), np.repeat(persons.rows, n_known)
+    codes, n = persons.codes.astype(np.int64), len(persons.rows)
+    halves = [(half, rows[half]) for half in (np.flatnonzero(learned_from == i) for i in range(len(samples)))]
+    candidates, chances, largest = np.empty(n, np.int64), np.empty(n), np.empty(n)
+    for begin, end in _parts(n_known * published.n_rows):
+        slots = range(persons.offsets[begin], persons.offsets[end])
+        having = {slot: _rows_with(index, labels[slot : slot + 1]) for slot in slots}
+        shown = np.array([slot for slot in slots if len(having[slot])], np.int64)
+        each = np.arange(len(shown)), owners[shown], codes[shown], labels[shown].astype(np.int64)
+        weighed = _weigh([having[slot] for slot in shown.tolist()], *each, rows, samples, learned_from)
+        held = dict(zip(shown.tolist(), weighed, strict=True))
+        for person in range(begin, end):
+            own, total = int(persons.rows[person]), np.zeros(published.n_rows)
+            known = labels[persons.offsets[person] : persons.offsets[person + 1]]
+            for slot in range(persons.offsets[person], persons.offsets[person + 1]):
+                logs = np.full(published.n_rows, -np.inf)
+                if deleted[slot]:
+                    for number, (half, labels_of) in enumerate(halves):
+                        without = own if number != learned_from[own] else None
+                        logs[half] = samples[number].compare(int(codes[slot]), known, labels_of, without)
+                    logs[published.nulls] = logs[having[slot]] = -np.inf
+                    most = logs.max()
+                    logs += np.log(deleted[slot]) - most - np.log(np.exp(logs - most).sum())
+                logs[having[slot]] = held.get(slot, ())
+                total += np.minimum(logs, 0)
+            candidates[person] = np.count_nonzero(total > -np.inf)
+            chances[person], largest[person] = _choose(total, own)
+        part_done()
+    return Guesses(candidates, chances, largest, "inferred")
+
+
+def _choose(logs: Floats, own: int) -> tuple[float, float]:
+    """Return the chance to draw a row from the most probable ones, and the largest probability of a row."""
+    is_best = logs >= (best := logs.max()) - _TIE
+    return is_best[own] / is_best.sum(), 1 / np.exp(logs - best).sum()
 
 
 def count_candidates(
@@ -341,8 +439,9 @@ def _parts(candidates: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def _rows_with(index: SupportIndex, labels: Codes) -> Numbers:
-    """Return the rows that hold all labels, ascending; none if there is no label."""
+    """Return the rows that hold all labels, ascending; none if there is no label. -1 is none."""
     starts, tids, _ = index.transpose
+    labels = labels[labels >= 0]
     lists = sorted((tids[starts[label] : starts[label + 1]] for label in labels.tolist()), key=len)
     rows = lists[0] if lists else np.empty(0, np.int32)
     for other in lists[1:]:

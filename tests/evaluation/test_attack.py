@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from unittest import mock
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,6 +21,7 @@ from pdanon import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding import identification
 from pdanon.recoding.counts import wilson_interval
 from pdanon.recoding.identification import Persons, Sample, guess_rows
 from pdanon.recoding.recoding import Cover, became_of
@@ -225,8 +229,6 @@ def test_bad_input_is_refused_without_item_text(arguments, message):
 
 
 def test_what_an_item_became_must_be_known():
-    from dataclasses import replace
-
     double = pd.concat([RESULT.mapping, RESULT.mapping.iloc[:1]], ignore_index=True)
     with pytest.raises(ParameterError, match="1 of 4 rows of the mapping"):
         pdanon.attack(FRAME, replace(RESULT, mapping=double))
@@ -277,6 +279,40 @@ def test_equal_candidates_are_not_above_one_in_k():
     assert attack.shares.loc["above 1/k", "share"] == 0
     assert attack.rate == pytest.approx(1 / 3)
     assert attack.shares.loc["named", "low"] <= 1 / 3 <= attack.shares.loc["named", "high"]
+
+
+def test_what_a_row_has_left_tells_what_it_lost():
+    """The row of a, b and c lost a and b. In the sample, both are with c only: so it is one of three rows.
+
+    Who knows that they were deleted has all nine rows left if he knows no more, and three if he knows c.
+    """
+    rows = [*map(frozenset, ["abc", "ad", "ad", "bd", "bd", "c", "c", "d", "d"])]
+    frame, released = frame_of(rows), frame_of([frozenset("c"), *rows[1:]])
+    lines = [(0, "a", "a", 2), (0, "b", "b", 2), (0, "c", "c", 2), (0, "d", "d", 6)]
+    lines += [(1, "a", None, 1), (1, "b", None, 1), (1, "c", "c", 1)]
+    mapping = pd.DataFrame(lines, columns=["group", "item", "generalized", "support"])
+    result = replace(
+        frame.txanon.local_suppression(k=2, m=2),
+        frame=released,
+        mapping=mapping,
+        groups=pd.Series([1] + [0] * 8),
+    )
+    sample = frame_of(map(frozenset, ["abc", "abc", "d", "d"]))
+    attack = pdanon.attack(frame, result, sample=sample, n=3000, random_state=1)
+    assert attack.sample.endswith("what a row lost is inferred")
+    assert attack.named == pytest.approx(1 / 3, abs=0.03)
+    assert set(attack.cases["after"]) == {3, 9}
+    assert attack.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 9) / 3, abs=0.01)
+
+
+def test_a_release_with_deletions_is_attacked_by_who_names_more():
+    result = BASKETS.txanon.local_suppression(k=6, m=2)
+    attack = pdanon.attack(BASKETS, result, sample=HELD_OUT, random_state=1)
+    with mock.patch.object(identification, "count_deletions", return_value=None):
+        knowing = pdanon.attack(BASKETS, result, sample=HELD_OUT, random_state=1)
+    assert attack.named >= knowing.named
+    assert attack.sample.removeprefix(knowing.sample).startswith("; what a row lost is ")
+    pd.testing.assert_series_equal(attack.cases["after"], knowing.cases["after"])
 
 
 def test_nobody_at_risk_is_no_error():

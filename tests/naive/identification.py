@@ -46,6 +46,7 @@ class NaiveAttacker:
         self.published, self.members, self.learned_from = published, members, learned_from
         self.known = frozenset(item for items in members.values() for item in items)
         self.samples = [[row & self.known for row in sample] for sample in samples]
+        self.rows = samples
 
     def labels(self, row: Row) -> Row:
         """Return all labels that may stand for the items of a row."""
@@ -82,3 +83,36 @@ class NaiveAttacker:
                         weights[number] *= self.probability(item, label, number, person, row)
         total = sum(weights.values())
         return {number: weight / total for number, weight in weights.items()}
+
+    def infer(
+        self, label_of: Mapping[Any, Any], lost: Mapping[Any, int], person: int, row: Row
+    ) -> dict[int, Fraction]:
+        """Return the probability of each row that may have held all known items of a person.
+
+        ``label_of`` has the label of each known item, ``lost`` the number of rows that lost it.
+        """
+        weights = dict.fromkeys(range(len(self.published)), Fraction(1))
+        for item, label in label_of.items():
+            without = [number for number, labels in enumerate(self.published) if label not in labels]
+            ratios = {each: self._ratio(item, each, person, row, label_of.values()) for each in without}
+            total = sum(ratios.values())
+            for number in weights:
+                if number in ratios:
+                    weights[number] *= min(lost.get(item, 0) * ratios[number] / total, Fraction(1))
+                else:
+                    weights[number] *= self.probability(item, label, number, person, row)
+        total = sum(weights.values())
+        return {number: weight / total for number, weight in weights.items() if weight}
+
+    def _ratio(self, item: Any, number: int, person: int, row: Row, labels: Collection[Any]) -> Fraction:
+        """Return how many times as probable the other labels of a row are beside an item as in all rows."""
+        sample = self.rows[self.learned_from[number]]
+        having = [each for each in sample if item in each]
+        if len(self.samples) > 1 and self.learned_from[number] != self.learned_from[person]:
+            having.remove(row)
+        ratio = Fraction(1)
+        for other in self.published[number] - set(labels):
+            in_all = sum(other in self.labels(each) for each in sample)
+            share = max(Fraction(in_all), Fraction(1, 2)) / len(sample)
+            ratio *= (sum(other in self.labels(each) for each in having) + share) / share / (len(having) + 1)
+        return ratio

@@ -246,12 +246,19 @@ def attack(
     of the candidate row. The attacker guesses the row with the largest probability. A person is *named* if
     the guess is right. ``rate`` is the share without a sample, for the same persons.
 
+    In a release with deletions, as of `local_suppression`, this attacker knows what the row of the person
+    lost. A second one does not: he knows how many rows lost each item, and infers which. For him, a candidate
+    row has the label of each known item, or may have lost it. Other labels that occur with the item make that
+    more probable. ``named`` and ``largest`` are those of the attacker who names more persons; ``sample``
+    states which. The second one is often too sure: ``largest`` is then far above ``named``.
+
     A real attacker may learn better: the figures are no upper bound. Held-out rows are the fairest sample.
     With a split, the attacker has half as many rows as the release. Where they include the attacked row, a
     known item is weighed without it.
 
     Cost: the rows of the rarest label of each case. With a sample also one count of the rows at risk, and for
-    each known label its rows in the sample, times the items of the label.
+    each known label its rows in the sample, times the items of the label. With deletions, the occurrences of
+    the release for each known item.
 
     References
     ----------
@@ -342,6 +349,8 @@ def _attack_with_sample(
             told += f"; {percent(unknown)} of their items are not in the original"
     attack = SampleAttack(items, sample, k, m, n, rng)
     guesses, persons = attack.guess(release.published, mapping, groups), attack.persons
+    if guesses.deletions:
+        told += f"; what a row lost is {guesses.deletions}"
     table = _cases(persons.rows, persons.offsets, persons.supports, guesses.candidates)
     named = rng.random(len(table)) < guesses.chances
     return Attack(table.assign(named=named, largest=guesses.largest), m, k, told, attack.at_risk)
