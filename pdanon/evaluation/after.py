@@ -66,6 +66,9 @@ def after(
     release does not name may be suppressed there, so its part of the label is unknown. Labels that are nodes
     of a hierarchy, or renamed, need the mapping. Missing rows count as absent persons.
 
+    Local recodings are refused, if their mapping is passed. Deletions are one: a row may show one known item
+    in one release, and another one in the next. A frame alone counts as one that shows all items.
+
     Time: for n releases n (n + 1) / 2 spans, each as one release with longer rows. Memory: the rows of all
     releases, and of one span.
 

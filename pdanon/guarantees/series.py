@@ -40,7 +40,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_
 from pdanon.itemsets.columns import find_column, find_quasi, label_position
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, number_distinct, offsets_of, to_numpy
-from pdanon.itemsets.mapping import global_mapping, label_members, set_labels
+from pdanon.itemsets.mapping import check_mapping, global_mapping, label_members, set_labels
 from pdanon.itemsets.multisets import first_copies, read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
 from pdanon.itemsets.timing import part_done
@@ -444,6 +444,13 @@ def _items_of(rows: Itemsets, mapping: pd.DataFrame | None) -> tuple[pa.Array, C
         hint = "audit each release alone"
         raise ParameterError("a row repeats a label, so an item has no joint label", hint=hint)
     if mapping is not None:
+        check_mapping(mapping)
+        if (mapping["group"] != 0).any():
+            hint = (
+                "audit each release alone, or publish only new people; what a person shows may differ: one "
+            )
+            hint += "known item in one release, and another one in the next"
+            raise ParameterError("a local recoding has no joint labels", where="mapping", hint=hint)
         items, _ = global_mapping(mapping)
         items = items.take(pa.compute.sort_indices(items))
         return item_texts(items), label_codes(items, rows, mapping)

@@ -8,7 +8,7 @@ import random
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import frame_of
+from conftest import frame_of, rows_of
 from naive import series as naive
 
 import pdanon
@@ -500,3 +500,25 @@ def test_options_of_a_series_are_asked_of_it(old):
 def test_other_guarantees_are_refused_with_a_reason(guarantee):
     with pytest.raises(ParameterError, match=r"several (releases|list columns)"):
         pdanon.after(BASE, BASE, key="id").audit(guarantee)
+
+
+def test_deletions_of_the_same_persons_are_refused():
+    """Both releases are safe. Of the persons with a and b, one alone shows a at first, and b then."""
+    key = [[*range(7)]] * 2
+    rows = [["a", "b"], ["a"], ["a"], ["a"], ["b"], ["b"], ["b"]]
+    frame = pd.DataFrame({"items": rows})
+    seeds = (frame.txanon.local_suppression(k=3, m=2, random_state=seed) for seed in range(20))
+    of_first = {rows_of(result.frame)[0]: result for result in seeds}
+    before, now = of_first[frozenset("a")], of_first[frozenset("b")]
+    km = pdanon.KmAnonymity(k=3, m=2)
+    assert km.audit(before.frame).holds
+    assert km.audit(now.frame).holds
+    released = [dict(enumerate(rows_of(each.frame))) for each in (before, now)]
+    found = {chosen: persons for chosen, persons in naive.shown_in_parts(released, 2) if 0 < len(persons) < 3}
+    assert found[frozenset("a"), frozenset("b")] == {0}
+    # frames alone do not tell that rows lost different items
+    assert now.frame.txanon.after(before.frame, key=key).audit(km).holds
+    for earlier, given in ((before, {}), (before.frame, {"mapping": now.mapping})):
+        with pytest.raises(ParameterError, match="local recoding has no joint labels") as caught:
+            now.frame.txanon.after(earlier, key=key, **given).audit(km)
+        assert "another one in the next" in str(caught.value)

@@ -7,7 +7,7 @@ of the label of each item, None if it is suppressed; an item that did not occur 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 
 from naive.itemsets import minimal
 
@@ -131,3 +131,18 @@ def fits(one, other, mappings):
             if images == [one, other]:
                 return True
     return False
+
+
+def shown_in_parts(releases, m):
+    """The known itemsets of up to m items, a part of them for each release, and who shows all parts.
+
+    In a release by deletions, a row shows any part of what a person has.
+    """
+    persons = set.intersection(*map(set, releases))
+    items = sorted({item for release in releases for row in release.values() for item in row})
+    for size in range(1, m + 1):
+        for known in combinations(items, size):
+            parts = [frozenset(each) for n in range(size + 1) for each in combinations(known, n)]
+            for chosen in product(parts, repeat=len(releases)):
+                pairs = [*zip(releases, chosen, strict=True)]
+                yield chosen, {one for one in persons if all(part <= rows[one] for rows, part in pairs)}

@@ -138,6 +138,9 @@ def test_tiny_tables_lose_hardly_more_than_the_least():
             own = sum(map(len, rows)) - sum(map(len, released))
             proven = least_deleted(rows, k, 2)
             assert pdanon.bound(frame_of(rows), k=k, kind="deletions").changed <= proven <= own
+            mixture = frame_of(rows).txanon.local_suppression(k=k, m=2, deletion_price=own + 0.5)
+            changed = round(mixture.loss["occurrences"] * sum(map(len, rows)))
+            assert pdanon.bound(frame_of(rows), mixture).changed <= proven <= changed
             deleted, least = deleted + own, least + proven
     assert least <= deleted <= 1.1 * least
 
@@ -192,6 +195,14 @@ def test_an_important_item_stays():
     for important, other in (("hiv", "tea"), ("tea", "hiv")):
         released = released_by([*map(frozenset, rows)], k=3, m=2, weights={other: 0.1})
         assert released[0] == {important}
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.5, float("nan"), float("inf"), None, "1", pd.NA])
+def test_weights_are_numbers_from_0_to_1(weight):
+    """So no item can be kept at any price."""
+    frame = frame_of([frozenset("ab"), frozenset("a"), frozenset("b")])
+    with pytest.raises(pdanon.ParameterError, match=r"weights must be numbers in \[0, 1\]"):
+        frame.txanon.local_suppression(k=2, weights={"a": weight})
 
 
 def test_rows_are_emptied_by_none_or_by_k():
