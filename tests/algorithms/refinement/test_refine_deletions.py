@@ -92,6 +92,7 @@ def test_occurrences_are_put_back():
         refined, again = (frame.txanon.refine(result) for _ in range(2))
         pd.testing.assert_frame_equal(refined.frame, again.frame)
         assert pdanon.bound(frame, refined).least <= refined.loss["suppressed"] <= result.loss["suppressed"]
+        assert refined.trace["loss"].iloc[-1] == pytest.approx(refined.loss["suppressed"])
         gained += refined.loss["suppressed"] < result.loss["suppressed"]
     assert gained >= 2
 
