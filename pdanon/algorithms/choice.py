@@ -51,6 +51,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.dtype import text_column
+from pdanon.itemsets.encoded_columns import encode_once
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
@@ -232,8 +233,8 @@ def anonymize(
     measured. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
     no "LM".
 
-    Sets are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these move at most
-    2**18 items. `refine` anneals twice: call it for a release that loses a little less.
+    More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
+    move at most 2**18 items. `refine` anneals twice: call it for a release that loses a little less.
 
     `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
     ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets. Its release then counts only if the
@@ -305,7 +306,7 @@ def anonymize(
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
         trials.error = partial(counts_error, frame)
-    with progress_bar("anonymize", "algorithms") as report:
+    with encode_once(frame), progress_bar("anonymize", "algorithms") as report:
         trials.try_all(ways, report)
         if naming is not None:
             trials = _raise_k(trials, ways, report)

@@ -6,7 +6,9 @@ each distinct transaction is kept once, with its count. Where pairs of items dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +23,28 @@ from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.validation import random_generator
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
+_Encoded: TypeAlias = "tuple[pd.DataFrame, dict[int, Itemsets]]"
+_encoded: ContextVar[_Encoded | None] = ContextVar("encoded", default=None)
+
+
+@contextmanager
+def encode_once(frame: pd.DataFrame) -> Iterator[None]:
+    """Keep the codes of the columns of a frame, which stays as it is, for several algorithms."""
+    token = _encoded.set((frame, {}))
+    try:
+        yield
+    finally:
+        _encoded.reset(token)
+
+
+def encode_column(frame: pd.DataFrame, position: int) -> Itemsets:
+    """Encode a list column of a frame, at most once in a block of `encode_once`."""
+    of, known = _encoded.get() or (None, {})
+    if of is not frame:
+        return Itemsets.from_series(frame.iloc[:, position])
+    if position not in known:
+        known[position] = Itemsets.from_series(frame.iloc[:, position])
+    return known[position]
 
 
 @frozen
@@ -32,17 +56,13 @@ class ListColumns:
     label: Hashable = None  # of the list column, for messages
 
     @classmethod
-    def of(
-        cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader = Itemsets.from_series
-    ) -> ListColumns:
+    def of(cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader | None = None) -> ListColumns:
         """Encode the list column and, if there is one, the private column, at positions of `find_columns`.
 
         Audits read with `read_visible`, which counts repeated labels.
         """
-        position, *hidden = positions
-        itemsets = read(frame.iloc[:, position])
-        private = read(frame.iloc[:, hidden[0]]) if hidden else None
-        return cls(itemsets, private, frame.columns[position])
+        found = [read(frame.iloc[:, i]) if read else encode_column(frame, i) for i in positions]
+        return cls(found[0], found[1] if len(found) > 1 else None, frame.columns[positions[0]])
 
     def sample(self, size: int) -> Itemsets:
         """Draw transactions of the list column, all with the same chance. The seed is fixed."""

@@ -45,6 +45,7 @@ from pdanon.algorithms.states import sets_search
 from pdanon.errors import OutOfMemoryError
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import threads
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
 from pdanon.recoding.counts import choice_lines
 from pdanon.recoding.loss import sampling_error
@@ -595,6 +596,7 @@ def test_an_annealing_that_hurried_says_so(monkeypatch):
 def test_sets_are_annealed_once_and_for_fewer_sweeps_if_there_are_many_items(moves, sweeps, monkeypatch):
     anneal, found = sets_search.Refinement._anneal_once, []
     monkeypatch.setattr(sets_search, "_QUICK", moves)
+    monkeypatch.setattr(sets_search, "_FEW", 5)
     monkeypatch.setattr(
         sets_search.Refinement,
         "_anneal_once",
@@ -602,8 +604,23 @@ def test_sets_are_annealed_once_and_for_fewer_sweeps_if_there_are_many_items(mov
     )
     pdanon.anonymize(FRAME, KmAnonymity(3, 2))
     assert found == [(6, sweeps)]
+    monkeypatch.setattr(sets_search, "_FEW", 6)
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2))
+    assert found[1:] == [(6, sweeps)] * 2
     pdanon.refine(FRAME, pdanon.pcta(FRAME, k=3, m=2))
-    assert found[1:] == [(6, 40)] * 2
+    assert found[3:] == [(6, 40)] * 2
+
+
+def test_a_column_is_encoded_once(monkeypatch):
+    """Once for all algorithms; audits read releases."""
+    encode, read = Itemsets.from_series.__func__, []
+    monkeypatch.setattr(
+        Itemsets,
+        "from_series",
+        classmethod(lambda cls, series, **options: read.append(series) or encode(cls, series, **options)),
+    )
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2), "items")
+    assert sum(each.equals(FRAME["items"]) for each in read) == 1
 
 
 def test_limits_end_with_their_block():

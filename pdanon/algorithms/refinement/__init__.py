@@ -183,7 +183,7 @@ def refine(
 def refine_quickly(
     original: pd.DataFrame, result: Anonymized, loss: str, random_state: int | np.random.Generator | None
 ) -> Anonymized:
-    """Refine as `refine`, but anneal sets only once, and in fewer sweeps if there are many items."""
+    """Refine as `refine`, but anneal many items only once, and very many in fewer sweeps."""
     return _refine(original, result, loss, None, random_state, quick=True)
 
 

@@ -15,7 +15,7 @@ from pdanon.algorithms.states.sets_search import balanced_loss
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns, encode_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
@@ -38,12 +38,12 @@ class Task:
     result: Anonymized
     options: Mapping[str, Any]  # ``loss``, ``time_limit`` and ``random_state``, as passed
     clock: Clock
-    quick: bool = False  # whether sets are annealed once, and in fewer sweeps if there are many items
+    quick: bool = False  # whether many items are annealed once, and very many in fewer sweeps
 
     @property
     def itemsets(self) -> Itemsets:
         """The recoded column of the original."""
-        return Itemsets.from_series(self.original.iloc[:, self.position])
+        return encode_column(self.original, self.position)
 
     @property
     def parameters(self) -> dict[str, Any]:

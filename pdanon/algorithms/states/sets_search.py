@@ -172,6 +172,7 @@ _ENOUGH = 4_000  # a stage ends if a round gains less than this fraction of the 
 _STEPS = 2**28  # counting steps between two checks of the time limit
 _STARTS = 2  # annealings with seeds of their own, each in a thread; the result with the lowest loss is kept
 _QUICK = 2**18  # items that an annealing moves in all its sweeps, if it is to be quick
+_FEW = 400  # items for which two annealings are quick, too
 _LEAST_SWEEPS = 10
 _MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 _SPARE = 256  # empty clusters that there are always, up to that number
@@ -194,7 +195,7 @@ class Refinement(TimedSearch):
         clock: Clock | None = None,
         # First item of the set of each item in an earlier release; such a set moves as a whole.
         first: Codes | None = None,
-        # Anneal once, and in fewer sweeps if there are many items.
+        # Anneal once, and in fewer sweeps if there are many items, unless there are few.
         quick: bool = False,
     ) -> None:
         super().__init__(clock)
@@ -256,7 +257,8 @@ class Refinement(TimedSearch):
         self._to_anneal = self._anneals()  # before the first descent
         self._starts, self._sweeps = _STARTS, SWEEPS if price.loss == LOSSES["balanced"] else 2 * SWEEPS
         if quick:
-            self._starts, self._sweeps = 1, max(min(self._sweeps, _QUICK // max(n, 1)), _LEAST_SWEEPS)
+            self._starts = _STARTS if n <= _FEW else 1
+            self._sweeps = max(min(self._sweeps, _QUICK // max(n, 1)), _LEAST_SWEEPS)
         self.hurried = False  # whether the time limit left too few sweeps to the first annealing
 
     def _make_space(self) -> set_moves.Space:
