@@ -60,6 +60,7 @@ from pdanon.evaluation.after import AfterReleases, after
 from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.matches import thresholds
+from pdanon.evaluation.metrics.assess import assess
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.queries import Answers, Workload
@@ -151,6 +152,7 @@ __all__ = [
     "apply_mapping",
     "apriori",
     "as_itemsets",
+    "assess",
     "attack",
     "audit",
     "bound",

@@ -23,6 +23,7 @@ from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.evaluation.metrics.assess import assess
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.risk import breach, risk, risk_of
@@ -46,7 +47,7 @@ from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.table_hints import column_hint
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_flag, is_encodable, read_list
+from pdanon.itemsets.validation import check_flag, check_kind, is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_release import release_units
@@ -257,6 +258,31 @@ class ByPerson:
         """
         return risk(UnitTable.of(self._frame, *self._names).gather(), k=k, m=m, sensitive=sensitive)
 
+    @called_by_name
+    def assess(
+        self, result: Anonymized, control: pd.DataFrame | None = None, secret: Any = None, **options: Any
+    ) -> pd.DataFrame:
+        """Measure singling out, linkability and inference by attacks on persons.
+
+        Parameters
+        ----------
+        result : Anonymized
+            A release by persons.
+        control : pandas.DataFrame, optional
+            Rows of other persons, with the same columns.
+        secret, **options
+            As in `pdanon.assess`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `pdanon.assess`, for the distinct items of all rows of a person.
+        """
+        released = check_kind(result, Anonymized, "result", "a result of persons").frame
+        sets, released = (UnitTable.of(each, *self._names).gather() for each in (self._frame, released))
+        others = None if control is None else UnitTable.of(control, *self._names).gather()
+        return assess(sets, released, others, secret, mapping=result.mapping, **options)
+
 
 def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized]:
     """Return an algorithm for list columns as a method of `ByPerson`."""
@@ -321,7 +347,7 @@ class TxanonAccessor:
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    *(audit, risk, attack, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
+    *(audit, risk, attack, assess, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
     *(profile, tradeoff, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:

@@ -145,6 +145,7 @@ SHARES = (
 PERCENT = {
     *(*SHARES, "least_occurrences", "singles", "pairs", "values", "ARE", "gap"),
     *("singled_out", "below_k", "named", "share"),
+    *("success", "control", "baseline", "risk", "low", "high"),
 }
 _MOST_ROWS = 60
 
