@@ -66,6 +66,7 @@ from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import breach, risk
 from pdanon.evaluation.profile import Profile, profile
+from pdanon.evaluation.readings import RawProfile
 from pdanon.evaluation.verification import Verification, verify
 from pdanon.guarantees import (
     Coherence,
@@ -139,6 +140,7 @@ __all__ = [
     "PrivacyConstraints",
     "Profile",
     "PublicK",
+    "RawProfile",
     "ReleaseWarning",
     "RhoUncertainty",
     "SensitiveGroups",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -17,11 +17,12 @@ from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
 from pdanon.errors import ParameterError, mask_credentials, read_safely, refuse
 from pdanon.evaluation.evidence import paths_of as evidence_paths
+from pdanon.evaluation.readings import RawProfile, describe_raw
 from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.io.files import check_replaceable, locate, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text
+from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text, read_raw_text
 from pdanon.io.tables import (
     Form,
     check_distinct,
@@ -67,14 +68,43 @@ def unit_of(arguments: Arguments) -> dict[str, Any]:
     return {name: getattr(arguments, name) for name in names if name in arguments}
 
 
+def is_raw(arguments: Arguments) -> bool:
+    """Return whether a command describes a CSV file whose form is not specified."""
+    passed = {name for name in _FORM if getattr(arguments, name) is not None}
+    is_unknown = arguments.command == "profile" and passed <= {"delimiter", "encoding"}
+    return is_unknown and not arguments.stream and is_text(arguments.source)
+
+
+def describe_file(arguments: Arguments) -> RawProfile:
+    """Describe a CSV file whose form is not specified, and the forms that fit."""
+    path, form = arguments.source, form_of(arguments)
+    with stage(f"reading {path}"):
+        table, has_header, ragged = read_raw_text(path, form.delimiter, form.encoding or "utf-8")
+        known = {name: getattr(arguments, name) for name in _FORM} | {
+            "no_header": None if has_header else True
+        }
+        known = {name: value for name, value in known.items() if value is not None}
+        read = lambda form: Form(**form).read(path).frame  # noqa: E731
+        frame = _note(table, path, arguments)
+        return describe_raw(frame, k=arguments.k, known=known, convert=read, ragged=ragged)
+
+
+def words_of(form: Mapping[str, Any]) -> list[str]:
+    """Return the options that specify the fields of a form."""
+    words = []
+    for name, value in form.items():
+        values = [] if value is True else [value] if isinstance(value, str) else value
+        words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
+    return words
+
+
 def repeated_words(arguments: Arguments) -> list[str]:
     """Return the input, a placeholder for the output and the options of the form, for another command."""
-    words = [mask_credentials(str(arguments.source)), "OUT"]
-    for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
-        value = getattr(arguments, name)
-        if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
-            values = [] if value is True else [value] if isinstance(value, str) else value
-            words += [flag(name), *("=".join(each) if name == "types" else str(each) for each in values)]
+    form = form_of(arguments)
+    names = (*_FORM, "keep") if form.drops_columns else _FORM
+    passed = {name: getattr(arguments, name) for name in names if name != "column" or not form.has_no_lists}
+    options = words_of({name: value for name, value in passed.items() if value is not None})
+    words = [mask_credentials(str(arguments.source)), "OUT", *options]
     return [*words, "--stream"] if arguments.stream else words
 
 
@@ -146,7 +176,7 @@ def check_files(arguments: Arguments) -> None:
     if arguments.head and not (arguments.report or arguments.evidence):
         hint = "pass --evidence evidence.json, --report release.html or both"
         raise ParameterError("--head is of a page, and none is written", hint=hint)
-    if is_text(arguments.source) and not form_of(arguments).has_no_joined_text:
+    if is_text(arguments.source) and not (form_of(arguments).has_no_joined_text or is_raw(arguments)):
         _check_separator(arguments)
     if arguments.separator is not None or arguments.join is not None:
         return

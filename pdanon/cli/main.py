@@ -38,8 +38,11 @@ from pdanon.cli.checks import (
     check_links,
     check_parts,
     check_stream,
+    check_table,
+    describe_file,
     form_of,
     inputs_of,
+    is_raw,
     lacks_separator,
     number_types,
     open_table,
@@ -49,6 +52,7 @@ from pdanon.cli.checks import (
     read_with_persons,
     repeated_words,
     unit_of,
+    words_of,
 )
 from pdanon.cli.demo import play
 from pdanon.cli.options import (
@@ -67,6 +71,7 @@ from pdanon.cli.output import (
     document,
     escaped_output,
     facts_of_profile,
+    facts_of_raw,
     facts_of_release,
     note,
     plan,
@@ -82,14 +87,23 @@ from pdanon.cli.output import (
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
+from pdanon.errors import (
+    GuaranteeError,
+    InfeasibleError,
+    ParameterError,
+    PdanonError,
+    cause_of,
+    mask_credentials,
+    refuse,
+)
 from pdanon.evaluation import plotting
 from pdanon.evaluation.after import after
 from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence import Evidence, read_json
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.matches import Facts
-from pdanon.evaluation.profile import Profile, profile
+from pdanon.evaluation.profile import Profile
+from pdanon.evaluation.readings import RawProfile
 from pdanon.evaluation.verification import verify
 from pdanon.guarantees.promises import requested_guarantee
 from pdanon.guarantees.sensitive_groups import COUNTS
@@ -214,19 +228,38 @@ def _demo(arguments: Arguments) -> Outcome:
 
 def _profile(arguments: Arguments) -> Outcome:
     """Print a profile, and write its page if requested."""
-    (check_parts if arguments.stream else check_form)(arguments)
+    is_unknown = is_raw(arguments)
+    (check_parts if arguments.stream else check_table if is_unknown else check_form)(arguments)
     if planned := _plan(arguments):
         return planned
+    if is_unknown:
+        return _describe(describe_file(arguments), arguments)
     with open_table(arguments) as table, stage("counting", has_bar=True):
         if isinstance(table, pd.DataFrame) and arguments.keep and not form_of(arguments).drops_columns:
             places = {find_column(table, arguments.column), *label_positions(table, arguments.keep)}
             table = table.iloc[:, sorted(places)]
         found = bound_function("profile", table, arguments.column, {})(k=arguments.k, m=arguments.m)
+    if isinstance(found, RawProfile):
+        return _describe(found, arguments)
     look = _with_commands(found, arguments)
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
     return _outcome(arguments, facts_of_profile(look), partial(print_profile, look))
+
+
+def _describe(found: RawProfile, arguments: Arguments) -> Outcome:
+    """Print the columns of a raw table, and the next command for each form that fits."""
+    refuse((arguments.report, "a page is about lists", "pass the options of a form: run it without --report"))
+    source = quote(mask_credentials(str(arguments.source)))
+    readings = []
+    for reading in found.readings:
+        options = " ".join(map(quote, words_of(reading.form)))
+        call = f"pdanon anonymize {source} released.parquet {options} -k {arguments.k} -m 2"
+        readings.append(reading._replace(call=call))
+    alerts = [alert._replace(hint=alert.command) for alert in found.alerts]
+    found = replace(found, readings=tuple(readings), alerts=tuple(alerts))
+    return Outcome(facts_of_raw(found), partial(print, found))
 
 
 def _outcome(arguments: Arguments, facts: Facts, show: Callable[[], object]) -> Outcome:
@@ -266,8 +299,8 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Argument
     if arguments.picture:
         files[arguments.picture] = partial(_draw, trials)
     if arguments.report:
-        found = profile(frame, arguments.column, k=min(arguments.k), m=max(arguments.m))
-        look = _with_commands(found, arguments)
+        count = bound_function("profile", frame, arguments.column, {})
+        look = _with_commands(count(k=min(arguments.k), m=max(arguments.m)), arguments)
         files[arguments.report] = partial(look.report, tradeoff=trials)
     write_whole(files, confidential=files, overwrite=arguments.overwrite)
 

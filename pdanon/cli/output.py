@@ -35,6 +35,7 @@ from pdanon.errors import (
 from pdanon.evaluation.matches import Facts
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
+from pdanon.evaluation.readings import RawProfile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.support import MOST_ROWS
@@ -414,6 +415,11 @@ def facts_of_profile(profile: Profile) -> Facts:
     facts["columns"] = profile.columns.assign(**counts)
     facts["alerts"] = [{"what": alert.what, "hint": alert.hint} for alert in profile.alerts]
     return facts
+
+
+def facts_of_raw(found: RawProfile) -> Facts:
+    """Return the profile of a table without lists, with the next commands as calls."""
+    return {each.name: getattr(found, each.name) for each in fields(found)}
 
 
 def _counted(count: int) -> int | None:

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow.compute as pc
 
 from pdanon.cards import HEAD, Lines, Share, card, facts, listing
-from pdanon.errors import IdentifierWarning
+from pdanon.errors import ColumnError, IdentifierWarning, ItemsetDtypeError
 from pdanon.evaluation.html import (
     Cell,
     count,
@@ -40,6 +39,7 @@ from pdanon.evaluation.plotting import (
     draw_shares,
     range_name,
 )
+from pdanon.evaluation.readings import Alert, RawProfile, describe_raw, is_named_for_a_number, spelling_alerts
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.arguments import called_by_name
@@ -51,14 +51,13 @@ from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.table_hints import is_named_for_persons, split_words
+from pdanon.itemsets.table_hints import split_words
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
 _MOST_SHOWN = 10  # items
-_NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
 _POSTCODES = {"zip", "zipcode", "postcode", "postal", "plz"}
 _FEW_CODES = 20  # distinct values; fewer need no hierarchy
 # Up to two letters, then digits: postcodes, diagnosis codes, product codes. Dates are written otherwise.
@@ -69,14 +68,6 @@ _NOTE = (
     "This page contains counts of the original, the names of its columns, and frequent items. It contains no "
     "row of the data, and no rare item."
 )
-
-
-class Alert(NamedTuple):
-    """A problem to solve before a release, with a hint in Python and on the command line."""
-
-    what: str
-    hint: str
-    command: str
 
 
 @holds_tables
@@ -313,13 +304,15 @@ class Profile:
 
 
 @called_by_name
-def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3) -> Profile:
+def profile(
+    frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3
+) -> Profile | RawProfile:
     """Profile a raw table before anonymization.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row per person. It is not modified.
+        One row per person, or any table without lists. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
     k : int
@@ -329,13 +322,14 @@ def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, 
 
     Returns
     -------
-    Profile
-        Counts, risks and alerts, displayed as text, or as tables in a notebook.
+    Profile or RawProfile
+        Counts, risks and alerts, displayed as text, or as tables in a notebook. For a table without lists,
+        its columns, and the calls that make lists of it.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError
-        If there is not exactly one list column, or it does not hold sets of items.
+        If there are several list columns, or the column does not hold sets of items.
     ParameterError
         If k or m is out of range.
 
@@ -365,9 +359,17 @@ def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, 
       look at    for 4 % of the rows, fewer than 5 rows match if 2 items are known
                  -> frame.txanon.anonymize(k=5, m=2)
     """
-    position = find_column(frame, column)
-    refuse_chunks(frame)  # rows that are parts of records have no risk of their own
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    k, raw = check_k(k), None
+    try:
+        position = find_column(frame, column)
+        refuse_chunks(frame)  # rows that are parts of records have no risk of their own
+        itemsets = Itemsets.from_series(frame.iloc[:, position])
+    except (ColumnError, ItemsetDtypeError):
+        raw = describe_raw(frame, k=k) if column is None and isinstance(frame, pd.DataFrame) else None
+        if raw is None or not raw.readings:
+            raise
+    if raw is not None:
+        return raw
     others = frame.iloc[:, [place for place in range(frame.shape[1]) if place != position]]
     return profile_of(itemsets, frame.columns[position], others, k=k, m=m)
 
@@ -507,12 +509,7 @@ def _alerts(
             what = f"{always:,} {'item is' if always == 1 else 'items are'} in every row"
             hint = "if a column of years or ages was taken for an item, make the lists without it"
             yield Alert(what, hint, f"{hint}: list the columns that are items in --onehot")
-    if many := _count_variants(itemsets):
-        what = f"{many:,} items differ only in capitals and blanks from another item"
-        hint = "if they mean the same"
-        strip = "apply .str.strip().str.lower() to the items before you make lists"
-        blank = "unify their spelling; if a blank follows each separator, pass --separator ', '"
-        yield Alert(what, f"{hint}, {strip}", f"{hint}, {blank}")
+    yield from spelling_alerts(itemsets)
     for known, exposed in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
         if exposed:
             items = "1 item is" if known == 1 else f"{known} items are"
@@ -526,7 +523,7 @@ def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert
     for each in columns:
         # Measurements are no identifiers, and fewer repetitions suffice if the name suggests one.
         whole = not each.dtype.lower().startswith(("float", "double"))
-        least = n_rows // 100 if _is_named_for_a_number(each.column) else n_rows // 2
+        least = n_rows // 100 if is_named_for_a_number(each.column) else n_rows // 2
         if whole and least < each.values < n_rows - each.missing:
             what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
             hint = "if it identifies people, some have several rows: merge their rows first"
@@ -561,19 +558,6 @@ def _are_codes(values: pd.Series[Any]) -> bool:
     if not all(isinstance(text, str) for text in texts):
         return False
     return bool(texts.str.match(_CODE).all()) and 2 * texts.str[0].nunique() <= len(texts)
-
-
-def _is_named_for_a_number(label: Hashable) -> bool:
-    """Return whether the name of a column suggests an identifier: customer_id, DUPERSID, key."""
-    suggests = (word.lower() in _NUMBERS or word.endswith("ID") for word in split_words(label))
-    return is_named_for_persons(label) or any(suggests)
-
-
-def _count_variants(itemsets: Itemsets) -> int:
-    """Count the items that equal another item but for capitals and surrounding blanks."""
-    texts = itemsets.vocabulary.cast("large_string")
-    sizes = pc.value_counts(pc.utf8_lower(pc.utf8_trim_whitespace(texts))).field("counts").to_numpy()
-    return int(sizes[sizes > 1].sum())
 
 
 # --- The page

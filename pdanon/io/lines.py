@@ -114,6 +114,33 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
         raise FormatError(what, where=str(path), got=got, hint=hint)
 
 
+def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Table, bool, bool]:
+    """Read a CSV file of any shape as text; also return whether it has a header, and ragged lines."""
+    mark, notes = delimiter_of(path, delimiter, check_encoding(encoding))
+    lines, ragged = TextLines(path, mark, encoding, header=False), False
+    try:
+        table = lines.read({})
+    except FormatError as error:
+        if error.parts.get("got") != UNEVEN:
+            raise
+        table, ragged = lines.read({}, ragged=True), True
+    frame = to_frame(table)
+    first = frame.iloc[0].fillna("").tolist()
+    has_header = not _is_row(first, frame.iloc[1:])
+    if has_header:
+        check_names(first, path)
+        names = [name or str(place) for place, name in enumerate(first, start=1)]
+        frame = frame.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
+    return Table(frame, notes), has_header, ragged
+
+
+def _is_row(first: Sequence[str], rows: pd.DataFrame) -> bool:
+    """Return whether the first line is a row: it has words of other rows, or numbers that do not count up."""
+    words = [text for text in first if any(map(str.isalpha, text))]
+    counted = [[*map(str, range(start, start + len(first)))] for start in (0, 1)]
+    return bool(rows.isin(words).any(axis=None)) or (not words and first not in counted)
+
+
 @contextmanager
 def open_text(path: Path) -> Iterator[pa.NativeFile]:
     """Open a CSV file, and decompress it. Arrow opens no path that is not UTF-8, so Python does."""
@@ -325,7 +352,10 @@ _EXAMPLES = {
     "timestamp": "the form 2020-12-31 23:59:59, without a time zone",
     "boolean": "true, false, 1 or 0",
 }
-_NOUNS = {"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"}
+NOUNS = {
+    **{"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"},
+    "number_comma": "numbers with decimal commas",
+}
 _CODE = r"^0[0-9]+$"
 _COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?$"
 _LONG = r"^[+-]?[0-9]{16,}$"  # integers that floats would merge
@@ -387,10 +417,10 @@ def describe_texts(
     for label in labels:
         column = frame[label] if label in frame.columns else None
         if isinstance(column, pd.Series) and pd.api.types.is_string_dtype(column.dtype):
-            kind = _type_of(column)
-            if kind is not None and not (only_times and kind in ("integer", "number")):
+            kind = type_of(column)
+            if kind is not None and not (only_times and kind not in ("date", "timestamp")):
                 request = spelling.format(label, kind)
-                notes.append(f"{label} holds {_NOUNS[kind]} as text: pass {request} {purpose}")
+                notes.append(f"{label} holds {NOUNS[kind]} as text: pass {request} {purpose}")
     return notes
 
 
@@ -403,12 +433,12 @@ def typed_columns(column: pd.Series[Any]) -> Iterator[pd.Series[Any]]:
             yield to_frame(pa.table({name: values}))[name].set_axis(column.index)
 
 
-def _type_of(column: pd.Series[Any]) -> str | None:
+def type_of(column: pd.Series[Any]) -> str | None:
     """Return the type that all values of a column of text have; None for codes such as 007."""
     texts = pa.chunked_array([pa.array(column.dropna(), pa.string())])
     if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
         return None
-    cast = ((kind, _cast(texts, kind)) for kind in _NOUNS)
+    cast = ((kind, _cast(texts, kind)) for kind in NOUNS)
     return next((kind for kind, each in cast if each is not None and each.null_count < len(each)), None)
 
 

@@ -20,9 +20,6 @@ from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import object_lists
 from pdanon.itemsets.validation import check_kind, check_known
 
-_JOIN = "|"  # as in FHIR: system|code
-_LISTS = (list, tuple, set, np.ndarray)
-
 
 @called_by_name
 def from_json(
@@ -76,7 +73,7 @@ def from_json(
     where = "" if series.name is None else f"column {series.name!r}, "
     values = arrow_values(series).to_pylist() if isinstance(series.dtype, pd.ArrowDtype) else series
     rows = [_items_of(value, fields, f"{where}row {row}") for row, value in enumerate(values)]
-    lacking = [row for row, items in enumerate(rows) if items and any(map(is_missing, items))]
+    lacking = [row for row, items in enumerate(rows) if items and None in items]
     if lacking and missing == "refuse":
         raise ItemsetDtypeError(
             "an object lacks the field" if fields else "an item is missing",
@@ -84,7 +81,7 @@ def from_json(
             got=f"{len(lacking):,} rows with such items",
             hint="check the field; missing='drop' (--missing drop) leaves out such items",
         )
-    kept = [None if items is None else [each for each in items if not is_missing(each)] for items in rows]
+    kept = [None if items is None else [each for each in items if each is not None] for items in rows]
     itemsets = without_blanks(Itemsets.from_arrow(object_lists(kept, where.rstrip(", ") or None)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
 
@@ -98,37 +95,25 @@ def parse_list(text: str) -> Any:
 
 
 def _items_of(value: Any, fields: Sequence[Hashable], where: str) -> list[Any] | None:
-    """Return the items of a row, or None for a missing row; an object without a field is a missing item."""
+    """Return the items of a row, or None; None also stands for missing items."""
     if isinstance(value, str):
         value = parse_list(value) if value.strip() else []
     if is_missing(value):
         return None
-    if isinstance(value, dict):
-        value = [value]
-    are_objects = [isinstance(each, dict) for each in value] if isinstance(value, _LISTS) else None
-    rules = (
-        (are_objects is None, "a row is no list", "for joined text: pdanon.from_text (--separator)"),
-        (
-            fields and not any(are_objects or [True]),
-            "items are no objects",
-            "leave out field; on the command line, pass --field without a name",
-        ),
-        (
-            not fields and any(are_objects or []),
-            "items are objects",
-            "pass the field of the item: field='code' (--field code)",
-        ),
-    )
-    for applies, problem, hint in rules:
-        if applies:
-            got = f"a row of type {type(value).__name__}"
-            raise ItemsetDtypeError(problem, where=where, got=got, hint=hint)
-    return [_item(each, fields) for each in value] if fields else [*value]
+    entries = [value] if isinstance(value, dict) else value
+    is_list, what = isinstance(entries, (list, tuple, set, np.ndarray)), "a row is no list"
+    hint = "for joined text: pdanon.from_text (--separator)"
+    if is_list and not fields and any(isinstance(each, dict) for each in entries):
+        is_list, what = False, "items are objects"
+        hint = "pass the field of the item: field='code' (--field code)"
+    if not is_list:  # raised outside of parsing, whose errors show the text
+        raise ItemsetDtypeError(what, where=where, got=type(value).__name__, hint=hint)
+    return [_item(each, fields) for each in entries]
 
 
 def _item(entry: Any, fields: Sequence[Hashable]) -> Any:
-    """Return the item of an object, or None if it lacks a field."""
-    parts = [entry.get(field) if isinstance(entry, dict) else None for field in fields]
-    if len(parts) == 1 or any(map(is_missing, parts)):
-        return None if any(map(is_missing, parts)) else parts[0]
-    return _JOIN.join(map(str, parts))
+    """Return an item, or that of an object; None if it is missing."""
+    parts = [entry.get(field) if isinstance(entry, dict) else None for field in fields] or [entry]
+    if any(map(is_missing, parts)):
+        return None
+    return parts[0] if len(parts) == 1 else "|".join(map(str, parts))  # as in FHIR: system|code

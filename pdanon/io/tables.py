@@ -44,9 +44,9 @@ from pdanon.io.long import from_long, from_wide, number_persons, read_items, ref
 from pdanon.io.objects import from_json
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
-from pdanon.io.text import escape_frame, read_csv, to_csv, to_text, warn_of_formulas
+from pdanon.io.text import escape_frame, from_text, read_csv, to_csv, to_text, warn_of_formulas
 from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts
-from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column
+from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column, may_hold_lists
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.multisets import read_visible
@@ -137,11 +137,9 @@ class Form:
         if (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1):
             one, other, *_ = spread
             raise ParameterError(f"{one} and {other} exclude each other", hint="pass one of them")
-        others = {"item": self.item, "unit": self.unit, **spread}
-        if self.field is not None and (given := [name for name, each in others.items() if each is not None]):
-            other = given[0] if given[0] in spread else spelling(given[0])
-            hint = "pass one of them: a column holds lists of objects, or another form"
-            raise ParameterError(f"{spelling('field')} and {other} exclude each other", hint=hint)
+        if self.field is not None and (self.has_no_lists or self.unit is not None):
+            hint = "leave it out: a column holds lists of objects, or the table has another form"
+            raise ParameterError(f"{spelling('field')} is only for lists", hint=hint)
         if self.field is not None and self.column is None and is_text(path):
             hint = f"such as {spelling('column')} codings"
             raise ParameterError(f"{spelling('field')} needs {spelling('column')}", hint=hint)
@@ -183,7 +181,7 @@ class Form:
         A CSV file with lists needs ``column`` and ``separator``. A table with lists keeps all columns, unless
         ``by`` is set; otherwise the frame has those of ``keep`` beside the lists.
         """
-        return self._convert(*self._read_file(path), keep)
+        return self.convert(*self._read_file(path), keep)
 
     def read_with_persons(self, path: Path | str, keep: Collection[str] = ()) -> tuple[Table, pd.DataFrame]:
         """Read a file as `read` does, and the columns of ``by`` of each row of the frame."""
@@ -191,7 +189,7 @@ class Form:
         columns = frame.iloc[:, label_positions(frame, self.by)]
         numbers, _ = number_persons([columns.iloc[:, place] for place in range(columns.shape[1])])
         is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
-        return self._convert(frame, notes, keep), columns[is_first]
+        return self.convert(frame, notes, keep), columns[is_first]
 
     def _read_file(self, path: Path | str) -> Table:
         """Read a file as it is."""
@@ -201,18 +199,13 @@ class Form:
         how = {"header": not self.no_header, "ragged": self.wide is not None}
         return read_lines(path, self.types, self.delimiter, encoding, **how)
 
-    def _convert(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: Collection[str]) -> Table:
+    def convert(self, frame: pd.DataFrame, notes: tuple[str, ...] = (), keep: Collection[str] = ()) -> Table:
         """Convert the table of a file."""
         refuse_published_persons(self.by, [*keep])
         if self.is_spread:
             return self._read_spread(frame, notes, list(keep))
-        if self.field is not None:
-            label = frame.columns[find_column(frame, self.column)]
-            field, missing = list(self.field) or None, self.missing or "refuse"
-            frame = frame.assign(**{label: from_json(frame[label], field=field, missing=missing)})
-        elif self.missing == "drop" and not self.has_no_lists:
-            label = frame.columns[find_column(frame, self.column)]
-            frame = frame.assign(**{label: as_itemsets(frame[label], missing="drop")})
+        if not self.has_no_lists:
+            frame = self._read_lists(frame)
         if self.unit is not None:
             return Table(frame, notes)
         if self.item is not None:
@@ -223,6 +216,22 @@ class Form:
             name = str(frame.columns[find_column(frame, self.column)])
             frame = self._merge_persons(frame, name, list(keep))
         return Table(frame, notes)
+
+    def _read_lists(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Read lists of objects and joined text, and leave out missing items if requested."""
+        if self.field is None and self.missing != "drop" and (self.separator is None or self.column is None):
+            return frame
+        place = find_column(frame, self.column)
+        column = frame.iloc[:, place]
+        if self.field is not None:
+            column = from_json(column, field=list(self.field) or None, missing=self.missing or "refuse")
+        elif self.separator is not None and not may_hold_lists(column):
+            column = from_text(column, separator=self.separator)
+        elif self.missing == "drop":
+            column = as_itemsets(column, missing="drop")
+        copy = frame.copy(deep=False)
+        copy.isetitem(place, column.array)
+        return copy
 
     def _read_joined(self, path: Path, encoding: str) -> Table:
         """Read a CSV file with joined text."""

@@ -232,7 +232,7 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a long table, whose column of persons repeats values, or for one without items."""
     item = _item_label(columns)
     none = _no_items_hint(columns)
-    if not any(isinstance(_first_value(column), str) for column in columns) and not _usual_items(columns):
+    if not any(isinstance(_first_value(column), str) for column in columns) and not usual_items(columns):
         return none
     others = [column for column in columns if _label(column) != item]
     repeating = [_label(column) for column in others if len({*map(str, column)}) < len(column)]
@@ -243,11 +243,11 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
     lists = f"pdanon.from_long(frame, by={by!r}, item={item!r}) makes one row per person"
     unsure = "" if persons else f", if {by!r} identifies the person of a line"
     long = f"One row per item? {lists}{unsure}"
-    both = [long, none] if persons or _usual_items(columns) else [none, long]
+    both = [long, none] if persons or usual_items(columns) else [none, long]
     return f"{'. '.join(both)}. Text is never parsed, and rows are never merged"
 
 
-def _usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
+def usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     """Return the columns with a usual name of items, the most usual name first."""
     names = [_label(column) for column in columns]
     others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
@@ -257,7 +257,7 @@ def _usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
 def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
     """Return the column with a usual name of items; else the last text column, else the last column."""
     texts = [_label(column) for column in columns if isinstance(_first_value(column), str)]
-    return [*_usual_items(columns)[:1], *texts[-1:], _label(columns[-1])][0]
+    return [*usual_items(columns)[:1], *texts[-1:], _label(columns[-1])][0]
 
 
 def _onehot_hint(columns: list[pd.Series[Any]]) -> str:

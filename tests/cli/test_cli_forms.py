@@ -215,7 +215,11 @@ UNFIT = {
         ["--separator", "|", "--column", "what", "--delimiter", ","],
         ["'what' does not exist", "';' is its delimiter"],
     ),
-    "no CSV form": ("items\nx\n", [], ["needs --column and --separator", "--by and --item", "--onehot"]),
+    "no CSV form": (
+        "items\nx\n",
+        ["--types", "items=integer"],
+        ["needs --column and --separator", "--by and --item", "--onehot"],
+    ),
 }
 
 

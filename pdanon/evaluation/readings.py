@@ -1,0 +1,365 @@
+"""Readings of raw tables: the forms that fit a table without lists, and the call that reads each."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+
+from pdanon.cards import Lines, card, listing
+from pdanon.errors import PdanonError, ReleaseWarning
+from pdanon.io.lines import NOUNS, type_of
+from pdanon.io.long import number_persons
+from pdanon.io.objects import parse_list
+from pdanon.io.tables import Form
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.libraries import holds_tables
+from pdanon.itemsets.table_hints import is_named_for_persons, split_words, usual_items, wide_places
+
+_SAMPLE = 1000  # distinct values of a column, or rows
+_FEW = 100  # texts that are parsed
+_MOST_SHOWN = 20  # columns
+_MOST_TRIED = 2  # columns of items of the same persons
+_WIDEST = 40  # letters of an example
+_BOX = "boxes to tick"
+_SHAPES = {  # of dates and codes; the first that fits is named
+    "dates": r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T].*)?",
+    "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
+    "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
+    "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
+}
+_CODED = r"[VE0].*"  # numbers of three digits are codes only among others with letters or zeros in front
+_FLAGS = {"0", "1", "0.0", "1.0", "true", "false"}
+_NO = {"0", "no", "n", "false", "nein", "non", "2", "-"}
+_TICKS = {"x", "1", "yes", "y", "true", "ja", "j", "oui"}
+_SEPARATORS = "|;,\t/"
+_NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
+# Soft hyphens, marks without width and of direction, byte order marks.
+_UNSEEN = r"[\u00ad\u200b-\u200f\u2060\ufeff]"
+
+
+class Alert(NamedTuple):
+    """A problem to solve before a release, with a hint in Python and on the command line."""
+
+    what: str
+    hint: str
+    command: str
+
+
+class Reading(NamedTuple):
+    """A form that fits a table, the call that reads it, and the fields of its `Form`."""
+
+    what: str
+    call: str
+    form: Mapping[str, Any]
+
+
+Convert: TypeAlias = Callable[[Mapping[str, Any]], pd.DataFrame]
+
+
+@holds_tables
+@dataclass(frozen=True, eq=False, slots=True)
+class RawProfile:
+    """The profile of a table that has no lists yet, without the text of a rare value. Returned by `profile`.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows.
+    columns : pandas.DataFrame
+        The columns: ``column, kind, values, missing, example``. The example is the most frequent value if at
+        least k persons have it, or else its shape: ``A99.9``.
+    readings : tuple of Reading
+        The forms that fit, the best one first: ``what`` they are, the ``call`` that makes lists, and the
+        ``form`` as the fields of a policy. Each was tried on the table.
+    alerts : tuple of Alert
+        Problems, each with ``what``, ``hint`` (in Python) and ``command`` (on the command line).
+    """
+
+    rows: int
+    columns: pd.DataFrame
+    readings: tuple[Reading, ...]
+    alerts: tuple[Alert, ...]
+
+    def __repr__(self) -> str:
+        boxes = self.columns["kind"] == _BOX
+        shown = self.columns[~boxes].head(_MOST_SHOWN)
+        table = shown.to_string(index=False) if len(shown) else ""
+        return listing(f"{self._title()}\n{table}", self._facts())
+
+    def _repr_html_(self) -> str:
+        return card(self._title(), self._facts())
+
+    def _title(self) -> str:
+        return f"Raw table: {self.rows:,} rows, without lists"
+
+    def _facts(self) -> Lines:
+        if boxes := int((self.columns["kind"] == _BOX).sum()):  # their names may be items
+            yield "and", f"{boxes:,} {_BOX}"
+        for reading in self.readings:
+            yield "reads as", f"{reading.what}\n             -> {reading.call}"
+        if not self.readings:
+            yield "reads as", "no form of lists: the page docs/forms.md shows each form, and its call"
+        for alert in self.alerts:
+            yield "look at", f"{alert.what}\n             -> {alert.hint}"
+
+
+def describe_raw(
+    frame: pd.DataFrame,
+    *,
+    k: int,
+    known: Mapping[str, Any] | None = None,
+    convert: Convert | None = None,
+    ragged: bool = False,
+) -> RawProfile:
+    """Describe a table without lists, and the forms that fit, with the ``known`` fields of each.
+
+    ``convert`` reads the table in a form; by default it converts the frame. ``ragged`` lines are wide.
+    """
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    kinds = [_kind_of(column, alone=len(columns) == 1) for column in columns]
+    readings, alerts, spelling = list[Reading](), dict[str, Alert](), list[Alert]()
+    owners: Any = np.arange(len(frame))
+    for what, fields in _candidates(columns, kinds):
+        form = {**fields, **(known or {})}
+        if ragged and "wide" not in form:
+            continue
+        try:
+            with warnings.catch_warnings(action="ignore", category=ReleaseWarning):
+                made = convert(form) if convert else Form(**form).convert(frame).frame
+                itemsets = Itemsets.from_series(made[Form(**form).lists])
+        except PdanonError as error:
+            parts = {"got": "", "hint": "look at its columns"} | error.parts
+            alert = Alert(f"{what}? {parts['what']}: {parts['got']}", parts["hint"], parts["hint"])
+            alerts.setdefault(alert.hint, alert)
+            continue
+        n_items = len(itemsets.codes)
+        if itemsets.lengths.max(initial=0) < 2 or itemsets.n_items == n_items:
+            continue  # no sets, or of items that never come again
+        if not readings:
+            spelling = [*spelling_alerts(itemsets)]
+            owners = number_persons([frame[label] for label in form["by"]])[0] if "by" in form else owners
+        mean = n_items / itemsets.n_rows
+        what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"
+        readings.append(Reading(what, _call_of(form), form))
+    named = {label for reading in readings for label in reading.form.get("by", ())}
+    described = [
+        _describe(
+            column, kind, owners, 0 if column.name in named or is_named_for_a_number(column.name) else k
+        )
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
+    table = pd.DataFrame(described, columns=["column", "kind", "values", "missing", "example"])
+    return RawProfile(len(frame), table, tuple(readings), (*alerts.values(), *spelling))
+
+
+# --- Columns: their kind by shape, and an example that shows no rare value
+
+
+def _texts_of(column: pd.Series[Any]) -> list[str]:
+    """Return a sample of the distinct texts of a column, without blanks around them."""
+    if not pd.api.types.is_string_dtype(column.dtype):
+        return []
+    return [text for text in map(str.strip, map(str, column.dropna().unique()[:_SAMPLE])) if text]
+
+
+def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
+    """Return the kind of the values of a column."""
+    values = column.dropna()
+    kind = str(pd.api.types.infer_dtype(values[:1]))
+    if values.empty or is_list_column(column) or isinstance(values.iloc[0], dict):
+        objects = [each for row in values[:_FEW] for each in objects_in(row)]
+        return "lists of objects" if objects else "lists" if len(values) else "empty"
+    if _tick_of(column) is not None:
+        return _BOX
+    texts = _texts_of(column)
+    parsed = [parse_list(text) for text in texts[:_FEW] if text[0] in "[{"]
+    if any(isinstance(each, (list, dict)) for each in parsed):
+        return "lists of objects in text" if any(map(objects_in, parsed)) else "lists in text"
+    for name, shape in _SHAPES.items():
+        fitting = sum(re.fullmatch(shape, text) is not None for text in texts)
+        if (
+            texts
+            and 10 * fitting >= 9 * len(texts)
+            and (name != "ICD-9 codes" or any(re.match(_CODED, t) for t in texts))
+        ):
+            return name
+    if texts and (number := type_of(column)) is not None:
+        return NOUNS[number]
+    separator = _separator_of(texts, _SEPARATORS + " " * alone)
+    if separator is not None:
+        return f"text with {separator!r}"
+    return {"string": "text", "integer": "whole numbers", "floating": "numbers"}.get(kind, kind)
+
+
+def _describe(column: pd.Series[Any], kind: str, owners: Any, k: int) -> tuple[Hashable, str, int, int, str]:
+    """Describe a column; with a value as example if at least k persons have it, or else with its shape."""
+    present = column.notna().to_numpy(bool)
+    owned = pd.DataFrame({"text": [*map(str, column[present])], "owner": owners[present]}).drop_duplicates()
+    counts = owned["text"].value_counts()
+    example = str(counts.index[0]) if len(counts) else ""
+    if not k or counts.max() < k:
+        example = re.sub(r"[^\W\d_]", "a", re.sub(r"[A-Z]", "A", re.sub(r"\d", "9", example)))
+    return column.name, kind, len(counts), int(np.sum(~present)), example[:_WIDEST]
+
+
+def _tick_of(column: pd.Series[Any]) -> str | None:
+    """Return the value of a ticked box: empty for 0 and 1, or true and false; None if it holds others."""
+    found = {str(value).strip().casefold() for value in column.dropna().unique()[:_FEW]}
+    ticks = found - _NO
+    if found and found <= _FLAGS:
+        return ""
+    return next(iter(ticks)) if len(ticks) == 1 and ticks <= _TICKS else None
+
+
+def objects_in(row: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a row."""
+    rows = [row] if isinstance(row, dict) else row
+    return [each for each in rows if isinstance(each, dict)]
+
+
+def _separator_of(texts: Sequence[str], marks: str = _SEPARATORS) -> str | None:
+    """Return the separator in at least half of the texts, whose parts repeat."""
+    for mark in marks:
+        parts = [text.split(mark) for text in texts]
+        flat = Counter(part.strip() for row in parts for part in row)
+        if 0 < len(parts) <= 2 * sum(len(row) > 1 for row in parts) and 2 * len(flat) <= flat.total():
+            blanks = mark != " " and all(part.startswith(" ") for row in parts for part in row[1:])
+            return mark + " " * blanks
+    return None
+
+
+def is_named_for_a_number(label: Hashable) -> bool:
+    """Return whether the name of a column suggests an identifier: customer_id, DUPERSID, key."""
+    suggests = (word.lower() in _NUMBERS or word.endswith(("ID", "No")) for word in split_words(label))
+    return is_named_for_persons(label) or any(suggests)
+
+
+# --- Forms that may fit, the most likely one first
+
+
+def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the description and the fields of each form that may fit."""
+    pairs = [*zip(columns, kinds, strict=True)]
+    single = [(column, kind) for column, kind in pairs if not kind.startswith(("lists", "empty", _BOX))]
+    keys = [
+        c.name
+        for c, kind in single
+        if is_named_for_persons(c.name) or (kind == "whole numbers" and c.is_unique)
+    ]
+    by: dict[str, Any] = {"by": keys[:1]} if keys else {}
+    labels = [column.name for column in columns if column.name not in keys[:1]]
+    lists = [column for column, kind in pairs if kind.startswith("lists ")]
+    for column in lists:
+        yield f"lists in {column.name!r}", by | {"column": column.name, "field": _fields_of(column)}
+    ticks = {column.name: _tick_of(column) for column, kind in pairs if kind == _BOX}
+    tick = Counter(ticks.values()).most_common(1)[0][0] if ticks else None
+    boxes = [label for label, each in ticks.items() if each == tick]
+    if len(boxes) > 1:
+        form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
+        yield f"a column for each of {len(boxes):,} items", form
+    repeating = [column.name for column, kind in single if not column.is_unique and kind != "numbers"]
+    persons = [label for label in repeating if is_named_for_persons(label)]
+    numbers = [label for label in repeating if is_named_for_a_number(label) and label not in persons]
+    items = [*usual_items([column for column, _ in single])]
+    items += [column.name for column, kind in single if kind.endswith("codes")]
+    items += [column.name for column, kind in single[::-1] if kind.startswith("text")]
+    yield from _lines(persons, items)
+    joined = [column for column, kind in single if kind.startswith("text with")]
+    for column in joined:
+        separator = _separator_of(_texts_of(column), _SEPARATORS + " ")
+        form = by | {"column": column.name, "separator": separator}
+        yield f"items in {column.name!r}, joined by {separator!r}", form
+    # A number of items is no item, unless all items are numbers.
+    apart = [pair for pair in single if pair[0].name in labels and not lists and len(boxes) < 2]
+    texts = [column.iloc[:_SAMPLE] for column, kind in apart if "number" not in kind]
+    groups = (texts, [column.iloc[:_SAMPLE] for column, _ in apart])
+    wide = next(filter(None, ([each[place].name for place in wide_places(each)] for each in groups)), [])
+    if len(wide) > 1:
+        form = by | {"wide": wide if len(wide) < len(labels) else []}
+        yield f"a column for each of {len(wide):,} places of an item", form
+    others = lists or joined or len(boxes) > 1 or len(wide) > 1 or persons
+    yield from _lines(numbers or ([] if others else repeating[:1]), items)
+
+
+def _lines(persons: list[Any], items: list[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield forms with a line for each item of a person."""
+    for person in persons:
+        for item in [label for label in dict.fromkeys(items) if label != person][:_MOST_TRIED]:
+            yield f"lines, with an item {item!r} of {person!r} each", {"by": [person], "item": item}
+
+
+def _fields_of(column: pd.Series[Any]) -> list[str]:
+    """Return the field of objects that is most likely the item, or none for lists of items."""
+    rows = [parse_list(row) if isinstance(row, str) else row for row in column.dropna()[:_FEW]]
+    names = Counter(str(name) for row in rows for each in objects_in(row) for name in each)
+    return ["code"] if "code" in names else [name for name, _ in names.most_common(1)]
+
+
+def _call_of(form: Mapping[str, Any]) -> str:
+    """Return the call that converts a frame in a form."""
+    column = f"frame[{form.get('column')!r}]"
+    if "item" in form:
+        return f"pdanon.from_long(frame, by={form['by'][0]!r}, item={form['item']!r})"
+    if "separator" in form:
+        return f"{column} = pdanon.from_text({column}, separator={form['separator']!r})"
+    if "field" in form:
+        return f"{column} = pdanon.from_json({column}, field={(form['field'] or None)!r})"
+    name, drop = (
+        "wide" if "wide" in form else "onehot",
+        f".drop(columns={form['by']!r})" if "by" in form else "",
+    )
+    asked = {"columns": form[name] or None, "tick": form.get("tick")}
+    options = "".join(f", {key}={value!r}" for key, value in asked.items() if value is not None)
+    return f"pdanon.from_{name}(frame{drop}{options})"
+
+
+# --- Spelling of items
+
+
+def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
+    """Yield an alert for items that differ only in capitals, blanks, normal forms or unseen characters."""
+    texts = itemsets.vocabulary.cast("large_string")
+    hint = "if they mean the same"
+    if plain := _count_equal(texts):
+        strip = "apply .str.strip().str.lower() to the items before you make lists"
+        blank = "unify their spelling; if a blank follows each separator, pass --separator ', '"
+        what = f"{plain:,} items differ only in capitals and blanks from another item"
+        yield Alert(what, f"{hint}, {strip}", f"{hint}, {blank}")
+    if not is_text_type(itemsets.vocabulary.type):
+        return
+    pattern = _UNSEEN.encode().decode("unicode_escape")
+    seen = pc.replace_substring_regex(pc.utf8_normalize(texts, form="NFKC"), pattern, "")
+    if unseen := _count_equal(seen) - plain:
+        mend = f".str.normalize('NFKC').str.replace(r'{_UNSEEN}', '', regex=True).str.strip()"
+        hint = f"{hint}, apply {mend} to the items before you make lists"
+        what = (
+            f"{unseen:,} items differ from another only in normal forms, special blanks and invisible marks"
+        )
+        yield Alert(what, hint, hint.replace("apply", "in Python apply"))
+    if garbled := sum(map(_is_garbled, itemsets.texts())):
+        hint = "read it with encoding='utf-8' (--encoding utf-8); if it has two encodings, write it in one"
+        yield Alert(f"{garbled:,} items look like UTF-8 that was read in another encoding", hint, hint)
+
+
+def _count_equal(texts: Any) -> int:
+    """Count the texts that equal another one but for capitals and blanks around them."""
+    sizes = pc.value_counts(pc.utf8_lower(pc.utf8_trim_whitespace(texts))).field("counts").to_numpy()
+    return int(sizes[sizes > 1].sum())
+
+
+def _is_garbled(text: str) -> bool:
+    """Return whether a text is UTF-8 that was read as Windows-1252."""
+    try:
+        return not text.isascii() and bool(text.encode("cp1252").decode("utf-8"))
+    except UnicodeError:
+        return False

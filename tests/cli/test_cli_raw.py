@@ -1,0 +1,306 @@
+"""Raw files as people have them: `pdanon profile FILE` prints next commands, and each one works."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import here  # noqa: F401 (`here` acts on every test)
+from conftest import SECRET
+
+import pdanon
+from pdanon.io.parquet import to_parquet
+
+DRAW = random.Random(5)
+WORDS = ["milk", "rolls", "soda", "tea", "rice", "salt", "beer", "eggs"]
+ROWS = [DRAW.sample(WORDS, DRAW.choice([1, 2, 3, 4])) for _ in range(60)]
+CODES = ["E11.9", "I10", "J45.0", "K21.9", "E78.5", "M54.5", "F32", "N18.3"]
+RARE = f"{SECRET}-rare"
+
+
+def write(path: str, *lines: str, encoding: str = "utf-8") -> None:
+    Path(path).write_text("\n".join(lines) + "\n", encoding=encoding)
+
+
+def of_lines(header: list[str], sign: str = ",", rows: list[list[str]] = ROWS) -> list[str]:
+    lines = (
+        (f"{1000 + number // 2}", f"{1 + number % 28:02}-07-2015", item)
+        for number, row in enumerate(rows)
+        for item in row
+    )
+    return [sign.join(header), *map(sign.join, lines)]
+
+
+def padded(row: list[str]) -> str:
+    return ",".join([*row, *[""] * (4 - len(row))])
+
+
+def boxes(yes: str, no: str) -> list[str]:
+    return [",".join([str(i), *(yes if word in row else no for word in WORDS)]) for i, row in enumerate(ROWS)]
+
+
+def codings() -> list[list[dict[str, str]]]:
+    return [[{"system": "icd", "code": CODES[WORDS.index(item)]} for item in row] for row in ROWS]
+
+
+def table(path: str, column: list[str], **asked: str) -> None:
+    pd.DataFrame({"id": range(60), "items": column}).to_csv(path, index=False, **asked)
+
+
+FILES: dict[str, tuple[Callable[[], object], str]] = {
+    "sales.csv": (
+        lambda: write("sales.csv", *of_lines(["Member_number", "Date", "itemDescription"])),
+        "--by Member_number --item itemDescription",
+    ),
+    "sales.tsv": (
+        lambda: write("sales.tsv", *of_lines(["customer_id", "day", "product"], "\t")),
+        "--by customer_id --item product",
+    ),
+    "lines without a header.csv": (
+        lambda: write("lines without a header.csv", *of_lines([])[1:]),
+        "--by 1 --item 3 --no-header",
+    ),
+    "market.csv": (lambda: write("market.csv", *map(padded, ROWS)), "--wide --no-header"),
+    "ragged.csv": (lambda: write("ragged.csv", *map(",".join, ROWS)), "--wide --no-header"),
+    "named.csv": (
+        lambda: write(
+            "named.csv", "Item(s),Item 1,Item 2,Item 3,Item 4", *(f"{len(row)},{padded(row)}" for row in ROWS)
+        ),
+        "--wide 'Item 1' 'Item 2' 'Item 3' 'Item 4'",
+    ),
+    "dx.csv": (
+        lambda: write(
+            "dx.csv",
+            "PATIENT,AGE,DX1,DX2,DX3,DX4",
+            *(f"{i},{i % 9},{padded(row)}" for i, row in enumerate(ROWS)),
+        ),
+        "--by PATIENT --wide DX1 DX2 DX3 DX4",
+    ),
+    "joined.csv": (
+        lambda: write(
+            "joined.csv", "user_id,reads", *(f"{i},{'; '.join(row)}" for i, row in enumerate(ROWS))
+        ),
+        "--by user_id --column reads --separator '; '",
+    ),
+    "fimi.csv": (
+        lambda: write("fimi.csv", *(" ".join(str(WORDS.index(item)) for item in row) for row in ROWS)),
+        "--column 1 --separator ' ' --no-header",
+    ),
+    "boxes.csv": (lambda: write("boxes.csv", ",".join(["id", *WORDS]), *boxes("1", "0")), "--by id --onehot"),
+    "ticks.csv": (
+        lambda: write("ticks.csv", ",".join(["id", *WORDS]), *boxes("x", "")),
+        "--by id --onehot --tick x",
+    ),
+    "answers.csv": (
+        lambda: write("answers.csv", ",".join(["id", *WORDS]), *boxes("1", "2")),
+        "--by id --onehot --tick 1",
+    ),
+    "json.csv": (
+        lambda: table("json.csv", [*map(json.dumps, ROWS)], sep=";"),
+        "--by id --column items --field",
+    ),
+    "python.csv": (lambda: table("python.csv", [*map(str, ROWS)]), "--by id --column items --field"),
+    "fhir.csv": (
+        lambda: table("fhir.csv", [*map(json.dumps, codings())]),
+        "--by id --column items --field code",
+    ),
+    "fhir.jsonl": (
+        lambda: write(
+            "fhir.jsonl", *(json.dumps({"patient": i, "codings": row}) for i, row in enumerate(codings()))
+        ),
+        "--by patient --column codings --field code",
+    ),
+    "fhir.parquet": (
+        lambda: to_parquet(pd.DataFrame({"codings": codings()}), "fhir.parquet"),
+        "--column codings --field code",
+    ),
+    "text.parquet": (
+        lambda: to_parquet(pd.DataFrame({"items": ["|".join(row) for row in ROWS]}), "text.parquet"),
+        "--column items --separator '|'",
+    ),
+    "lines.parquet": (
+        lambda: to_parquet(
+            pd.DataFrame(
+                [(i, item) for i, row in enumerate(ROWS) for item in row], columns=["patient", "atc"]
+            ),
+            "lines.parquet",
+        ),
+        "--by patient --item atc",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_printed_commands_work(run, name):
+    make, expected = FILES[name]
+    make()
+    code, out, err = run("profile", name)
+    assert (code, [line for line in err.splitlines() if "delimiter" not in line]) == (0, [])
+    commands = [line.split("-> ")[1] for line in out.splitlines() if "-> pdanon anonymize" in line]
+    assert f" {expected} -k 5 -m 2" in commands[0]
+    for number, command in enumerate(commands):
+        words = shlex.split(command)[1:]
+        words[2] = f"{number}.parquet"
+        code, _, err = run(*words, "--algorithm", "pcta")
+        assert code == 0, err
+    if number == 0 and expected.startswith(("--wide", "--by id", "--by user_id")):
+        released = pdanon.read_parquet("0.parquet")
+        assert len(released) == len(ROWS)
+
+
+@pytest.mark.parametrize("name", ["sales.csv", "market.csv", "fhir.csv", "boxes.csv"])
+def test_the_document_has_the_same_commands(run, name):
+    FILES[name][0]()
+    _, out, _ = run("profile", name)
+    result = json.loads(run("profile", name, "--json")[1])["result"]
+    assert result["readings"]
+    for reading in result["readings"]:
+        assert f"-> {reading['call']}\n" in out
+
+
+# --- What is shown, and what is not
+
+
+def test_no_text_of_a_rare_value_is_printed(run):
+    rows = [*ROWS, [RARE, "tea"], [RARE, "milk"]]
+    write("sales.csv", *of_lines(["customer", "day", "product"], rows=rows))
+    write("market.csv", *map(padded, rows))
+    write("joined.csv", "items", *(";".join(row) for row in rows))
+    write(
+        "names.csv", "customer,name,product", *(f"{i // 9},{RARE},{item}" for i, item in enumerate(WORDS * 4))
+    )
+    for name in ("sales.csv", "market.csv", "joined.csv", "names.csv"):
+        for options in ((), ("--json",)):
+            code, out, err = run("profile", name, *options)
+            assert code == 0
+            assert RARE not in out + err
+
+
+def test_a_value_is_shown_if_enough_persons_have_it(run):
+    """Lines of one person do not make a value frequent."""
+    lines = [f"{i},x{i % 3},{item}" for i in range(9) for item in WORDS[: 2 + i % 3]]
+    write("lines.csv", "customer,place,product", *lines, *["77,ward-7,tea"] * 30, "77,ward-7,milk")
+    _, out, _ = run("profile", "lines.csv")
+    assert "ward-7" not in out
+    assert "milk" in out
+    assert "aaaa-9" in out or "a9" in out
+
+
+def test_kinds_are_told_by_their_shape(run):
+    rows = range(40)
+    frame = pd.DataFrame(
+        {
+            "visit": [f"{1 + n % 28}.03.2020" for n in rows],
+            "dx10": [CODES[n % 8] for n in rows],
+            "dx9": [["250.00", "V30.01", "401.9", "038.9"][n % 4] for n in rows],
+            "atc": [["A10BA02", "C09AA05", "N02BE01"][n % 3] for n in rows],
+            "price": [f"{n},5" for n in rows],
+            "nothing": None,
+        }
+    )
+    frame.to_csv("kinds.csv", index=False, sep=";")
+    result = json.loads(run("profile", "kinds.csv", "--json")[1])["result"]
+    kinds = {each["column"]: each["kind"] for each in result["columns"]}
+    assert kinds == {
+        **{"visit": "dates", "dx10": "ICD-10 codes", "dx9": "ICD-9 codes", "atc": "ATC codes"},
+        **{"price": "numbers with decimal commas", "nothing": "empty"},
+    }
+    assert [each["missing"] for each in result["columns"]] == [0, 0, 0, 0, 0, 40]
+
+
+def test_what_hinders_a_form_is_told_with_its_remedy(run):
+    lines = [f"{'' if n % 9 == 0 else 17000 + n // 4},{item}" for n, row in enumerate(ROWS) for item in row]
+    write("sales.csv", "CustomerID,StockCode", *lines)
+    _, out, _ = run("profile", "sales.csv")
+    assert "some lines have no person" in out
+    assert "-> leave them out, as by frame.dropna(subset=['CustomerID'])" in out
+
+
+def test_a_table_without_a_form_says_so(run):
+    write("in.csv", "name,city", "a,b", "c,d")
+    code, out, _ = run("profile", "in.csv")
+    assert code == 0
+    assert "no form of lists" in out
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [
+        (b"", "it is empty"),
+        ("a,b\né,x\n".encode("cp1252"), "pass encoding (--encoding), such as cp1252"),
+        (f'a,b\n{SECRET},"x\ny,z\n'.encode(), "a quote is not closed"),
+        (f"{SECRET},{SECRET},b\nx,y,z\n".encode(), "two columns have the same name"),
+    ],
+)
+def test_files_that_cannot_be_read_are_refused(run, content, error):
+    Path("in.csv").write_bytes(content)
+    code, out, err = run("profile", "in.csv")
+    assert (code, out) == (2, "")
+    assert error in err
+    assert SECRET not in err
+
+
+def test_anonymize_still_guesses_nothing(run):
+    FILES["market.csv"][0]()
+    code, _, err = run("anonymize", "market.csv", "out.parquet", "-k", "5")
+    assert code == 2
+    assert "pdanon profile market.csv" in err
+
+
+def test_a_page_is_refused_before_there_are_lists(run):
+    FILES["sales.csv"][0]()
+    code, _, err = run("profile", "sales.csv", "--report", "look.html")
+    assert code == 2
+    assert "without --report" in err
+    assert not Path("look.html").exists()
+
+
+# --- The same from Python, and spelling
+
+
+def test_python_answers_with_calls_that_work(run):
+    for name in ("sales.csv", "named.csv", "ticks.csv", "joined.csv", "fhir.csv"):
+        FILES[name][0]()
+        frame = pd.read_csv(name)
+        look = pdanon.profile(frame)
+        assert isinstance(look, pdanon.RawProfile)
+        before = frame.copy()
+        space = {"pdanon": pdanon, "frame": frame}
+        call = look.readings[0].call
+        exec(call if call.startswith("frame[") else f"frame = {call}", space)
+        assert isinstance(pdanon.profile(space["frame"]), pdanon.Profile)
+        pd.testing.assert_frame_equal(pd.read_csv(name), before)
+        assert f"-> {call}" in repr(look)
+
+
+@pytest.mark.parametrize(
+    "other", ["caf\u0065\u0301", "caf\u00e9\u200b", "caf\u00e9\u00a0", "c\u00adaf\u00e9"]
+)
+def test_texts_that_look_the_same_are_counted_with_the_call_that_mends_them(other):
+    items = ["caf\u00e9", other, "tea"] * 9
+    frame = pd.DataFrame({"customer": [n // 3 for n in range(27)], "product": [*items]})
+    frame.loc[0, "product"] = "tea"
+    alerts = [alert.hint for alert in pdanon.profile(frame).alerts]
+    lists = pdanon.from_long(frame, by="customer", item="product")
+    found = [alert.hint for alert in pdanon.profile(lists).alerts if "before you make lists" in alert.hint]
+    if other.strip() == "caf\u00e9":  # blanks around an item are removed
+        assert found == alerts == []
+        return
+    assert found == alerts
+    mend = found[0].partition("apply ")[2].partition(" to the items")[0]
+    frame["product"] = eval(f"frame['product']{mend}")
+    assert {*frame["product"]} == {"caf\u00e9", "tea"}
+    assert pdanon.profile(frame).alerts == ()
+
+
+def test_two_encodings_in_one_file_are_reported():
+    garbled = "café".encode().decode("cp1252")
+    frame = pd.DataFrame({"customer": [n // 3 for n in range(27)], "product": ["café", garbled, "tea"] * 9})
+    (alert,) = pdanon.profile(frame).alerts
+    assert alert.what.startswith("1 items look like UTF-8")
+    assert "two encodings" in alert.hint
