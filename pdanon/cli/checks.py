@@ -243,6 +243,9 @@ def check_audit_options(arguments: Arguments) -> None:
             "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole",
         ),
     )
+    several = arguments.stream or arguments.unit is not None or arguments.previous is not None
+    hint = "audit one table with a row per person, or leave out such items before"
+    refuse((arguments.suppressed and several, "--suppressed is of one release with a row per person", hint))
     _check_series_options(arguments)
     if passed & {"p", "classes"}:
         refuse(*_rules_of_groups(arguments, passed))

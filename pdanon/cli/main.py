@@ -447,7 +447,10 @@ def _describe_audited(table: pd.DataFrame | Path | str, arguments: Arguments) ->
 def _audit_table(table: pd.DataFrame | Path | str, arguments: Arguments, guarantee: Guarantee) -> Audit:
     """Audit a table, or with the earlier releases of the same persons."""
     if arguments.previous is None or not isinstance(table, pd.DataFrame):
-        audit: Audit = bound_function("audit", table, arguments.column, unit_of(arguments))(guarantee)
+        starred = {"suppressed": arguments.suppressed} if arguments.suppressed else {}
+        audit: Audit = bound_function("audit", table, arguments.column, unit_of(arguments))(
+            guarantee, **starred
+        )
         return audit
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key

@@ -369,6 +369,11 @@ _AUDIT = {
         table_file,
         action="append",
     ),
+    "--suppressed": one(
+        "what the release of another tool writes for suppressed items, such as '*': it counts as absent",
+        "ITEM",
+        nargs="+",
+    ),
     "--previous": one(
         "the earlier releases of the same persons, the oldest first: an attacker may keep all of them",
         "RELEASED",

@@ -12,7 +12,7 @@ from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.k_map import KMap
-from pdanon.guarantees.kkm import KKm, KLm
+from pdanon.guarantees.kkm import KKm, KLm, list_labels
 from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
 from pdanon.guarantees.ps import PSRules
@@ -20,6 +20,9 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import item_array
+from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.multisets import without_items
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import is_number
 
@@ -54,6 +57,7 @@ def audit(
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     mapping: pd.DataFrame | None = None,
+    suppressed: Any = (),
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
 
@@ -69,6 +73,8 @@ def audit(
         Short for the guarantee ``KmAnonymity(k, m)``.
     mapping : pandas.DataFrame, optional
         The mapping of the frame, if its labels do not name their items.
+    suppressed : item or list of items
+        What the releases of other tools write for suppressed items, such as ``"*"``: it counts as absent.
 
     Returns
     -------
@@ -90,14 +96,25 @@ def audit(
     An attacker sees repeated labels, so a repeated label counts as another label. Only `PrivacyConstraints`
     and the listed rules of `PSRules` ignore repetitions.
 
+    ARX and Amnesia write ``*`` for what they suppress. Nobody has this item, so an attacker does not know it.
+    pdanon cannot tell it from an item of that name: pass ``suppressed=`` only if nobody has it. A release of
+    sdcMicro has missing items: ``as_itemsets(lists, missing="drop")`` leaves them out.
+
     Examples
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
+    >>> starred = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "*"]]})
+    >>> starred.txanon.audit(pdanon.KmAnonymity(k=2, m=2), suppressed="*").holds
+    True
     """
     guarantee, column = read_guarantee(guarantee, column, k, m, mapping=mapping)
+    items = item_array([suppressed] if pd.api.types.is_scalar(suppressed) else suppressed, "suppressed")
+    for label in list_labels(guarantee, column) if len(items) else ():
+        place = find_column(frame, label)
+        frame = with_column(frame, place, without_items(frame.iloc[:, place], items))
     with show_activity("audit"):
         return guarantee.audit(frame, column)
 

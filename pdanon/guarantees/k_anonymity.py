@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.errors import ColumnError
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
-from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.parameters import check_k, format_labels
 from pdanon.guarantees.verdict import Audit, ListModel, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
@@ -231,6 +231,9 @@ class KAnonymity(Model):
 
     def __post_init__(self) -> None:
         self._store(k=check_k(self.k), quasi=quasi_labels(self.quasi))
+
+    def __repr__(self) -> str:
+        return f"KAnonymity(k={self.k}, quasi={format_labels(self.quasi)})"
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.

@@ -19,7 +19,7 @@ from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.emptied import Suppression, mark_emptied
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_labels
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
+from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, format_labels
 from pdanon.guarantees.verdict import Audit, Model, Reasons, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
@@ -91,7 +91,7 @@ class KKm(Model):
 
     def __repr__(self) -> str:
         columns = "" if self.columns is None else f", columns={self.columns}"
-        return f"KKm(k={self.k}, m={self.m}, quasi={self.quasi}{columns})"
+        return f"KKm(k={self.k}, m={self.m}, quasi={format_labels(self.quasi)}{columns})"
 
     if TYPE_CHECKING:  # "all" is stored as None
 
@@ -287,7 +287,7 @@ class KLm(Model):
 
     def __repr__(self) -> str:
         numbers = f"k={self.k}, l={self.l}, m={self.m}"
-        return f"KLm({numbers}, quasi={self.quasi}, sensitive={len(self.sensitive)} items)"
+        return f"KLm({numbers}, quasi={format_labels(self.quasi)}, sensitive={len(self.sensitive)} items)"
 
 
 def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | None]:

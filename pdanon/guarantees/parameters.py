@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf
 from typing import Any, Literal, TypeAlias
@@ -35,6 +35,9 @@ class DefaultNumber(int):
 
 DEFAULT_M = DefaultNumber(2)
 _LONGEST_TIME = 10**9  # seconds; a longer limit counts as none
+
+
+_MOST_SHOWN = 8  # labels
 
 
 def check_k(k: Any) -> int:
@@ -94,6 +97,14 @@ def check_open_share(value: Any, name: str, hint: str) -> Fraction:
 def format_share(share: Fraction) -> str:
     """Format a share as a decimal number if that is exact, otherwise as a fraction."""
     return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
+
+
+def format_labels(labels: Sequence[Hashable]) -> str:
+    """Return the text of labels of columns; of many, the first ones and the number of the others."""
+    if len(labels) <= _MOST_SHOWN:
+        return repr(labels)
+    shown = ", ".join(map(repr, labels[:_MOST_SHOWN]))
+    return f"({shown}, and {len(labels) - _MOST_SHOWN} more)"
 
 
 def least_share(count: int, n: int) -> float:

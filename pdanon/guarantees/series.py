@@ -87,7 +87,7 @@ def _read_release(release: Any, where: str) -> Released:
         parts = getattr(release, "frame", None), getattr(release, "mapping", None)
     if len(parts) == 2 and all(isinstance(each, pd.DataFrame) for each in parts):
         return Released(parts[0], parts[1], where)
-    hint = "pass a released frame, a result, or a pair of a frame and its mapping"
+    hint = "pass a released frame, a result, or a pair of a frame and its mapping; several are a list"
     raise ParameterError("not a release", where=where, got=type(release).__name__, hint=hint)
 
 

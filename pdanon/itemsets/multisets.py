@@ -59,6 +59,15 @@ def encode_visible(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
     return replace(bags, codes=codes.astype(np.int32), vocabulary=vocabulary)
 
 
+def without_items(series: pd.Series[Any], items: pa.Array) -> pd.api.extensions.ExtensionArray:
+    """Return a column of lists without some items; other repetitions stay."""
+    bags = Itemsets.from_series(series, repeats=True)
+    targets = np.arange(bags.n_items)
+    found = bags.lookup(items)
+    targets[found[found >= 0]] = -1
+    return bags.recode(targets, bags.vocabulary, repeats=True).to_pandas()
+
+
 def first_copies(vocabulary: pa.Array) -> Numbers:
     """Return the position of the first copy of each entry of a vocabulary."""
     return to_numpy(pc.index_in(vocabulary, value_set=vocabulary)).astype(np.int64)
