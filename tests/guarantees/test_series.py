@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from itertools import combinations
 
 import pandas as pd
 import pyarrow as pa
@@ -253,6 +254,37 @@ def test_rows_that_fit_by_their_labels_are_counted(seed):
             assert (last, rows) == (len(releases) - 1, len(found))
             assert singled_out == (sum(own and n == 1 for own, n in found) / rows if rows else 0)
             assert below_k == (sum(own and n < k for own, n in found) / rows if rows else 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_releases_of_two_publishers_leave_the_persons_in_the_candidates_of_both(seed):
+    rng = random.Random(seed)
+    rows = [frozenset(rng.sample("abcdef", rng.randint(1, 3))) for _ in range(40)]
+    parts = [sorted(rng.sample(range(40), 28)) for _ in range(2)]
+    tables = [frame_of([rows[person] for person in part]) for part in parts]
+    tree = {"*": {"x": list("ab"), "y": list("cd"), "z": list("ef")}}
+    releases = [tables[0].txanon.pcta(k=3, m=2), tables[1].txanon.optimal(k=2, m=2, hierarchy=tree)]
+    labels = [dict(zip(each.mapping["item"], each.mapping["generalized"], strict=True)) for each in releases]
+    both = sorted({*parts[0]} & {*parts[1]})
+    looks = {person: [{label[item] for item in rows[person]} for label in labels] for person in both}
+
+    def holds(person, known):
+        return all(
+            {label[i] for i in known} <= look for label, look in zip(labels, looks[person], strict=True)
+        )
+
+    exposed = sum(
+        any(
+            holds(person, known) and sum(holds(other, known) for other in both) < 3
+            for size in (1, 2)
+            for known in combinations("abcdef", size)
+        )
+        for person in both
+    )
+    for order in (1, -1):
+        newest, earlier = releases[::-order]
+        risk = newest.frame.txanon.after(earlier, key=parts[::order], mapping=newest.mapping).risk(k=3, m=2)
+        assert risk["below_k"].iloc[1] == exposed / len(both)
 
 
 def test_risk_with_earlier_releases_is_about_items():
