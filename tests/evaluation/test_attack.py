@@ -284,7 +284,10 @@ def test_equal_candidates_are_not_above_one_in_k():
 def test_what_a_row_has_left_tells_what_it_lost():
     """The row of a, b and c lost a and b. In the sample, both are with c only: so it is one of three rows.
 
-    Who knows that they were deleted has all nine rows left if he knows no more, and three if he knows c.
+    Who knows that they were deleted has all nine rows left if he knows no more, and three if he knows c. Who
+    does not knows that one row lost a, and one b. Beside a, c is 5/3 times as probable as it is, and d 1/3
+    times. So each of the rows of c lost a with probability 5/19, and a row of d with 1/19. Both were lost by
+    three rows with 25/361, and by two with 1/361; four others lost one and have the other, with 19/361.
     """
     rows = [*map(frozenset, ["abc", "ad", "ad", "bd", "bd", "c", "c", "d", "d"])]
     frame, released = frame_of(rows), frame_of([frozenset("c"), *rows[1:]])
@@ -302,6 +305,7 @@ def test_what_a_row_has_left_tells_what_it_lost():
     assert attack.sample.endswith("what a row lost is inferred")
     assert attack.named == pytest.approx(1 / 3, abs=0.03)
     assert set(attack.cases["after"]) == {3, 9}
+    assert sorted(set(attack.cases["largest"].round(12))) == pytest.approx([25 / 153, 1 / 3])
     assert attack.rate == pytest.approx((1 / 3 + 1 / 3 + 1 / 9) / 3, abs=0.01)
 
 

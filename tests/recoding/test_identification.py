@@ -116,7 +116,7 @@ def test_guesses_are_those_of_a_naive_attacker(rows, sample, k, m, algorithm, is
         assert guesses.chances[number] == pytest.approx((row in ties) / len(ties))
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     row_lists(least=3),
     row_lists("abcdefg", least=1),
