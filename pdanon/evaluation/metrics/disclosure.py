@@ -34,7 +34,7 @@ _MOST_KNOWN = 12  # items: sums of the weights of 50 million itemsets stay below
 class SudaScores(NamedTuple):
     """The scores of `suda`.
 
-    Parameters
+    Attributes
     ----------
     rows : pandas.Series
         The score of each row.
@@ -51,7 +51,7 @@ class SudaScores(NamedTuple):
 def suda(frame: pd.DataFrame, column: Hashable | None = None, *, m: int = 3) -> SudaScores:
     """Score rows and items by the minimal unique itemsets that they contain.
 
-    Parameters
+    Attributes
     ----------
     frame : pandas.DataFrame
         Original or released rows.
