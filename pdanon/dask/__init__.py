@@ -213,7 +213,7 @@ def audit(
     frame : dask.dataframe.DataFrame
         A released frame, such as one read from the written files.
     guarantee : Guarantee
-        A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
+        A guarantee for items: `KmAnonymity`, `KMap`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : hashable, optional
         The list column. By default, the only one.

@@ -7,7 +7,7 @@ Systems 10(5), 2002.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from pdanon.itemsets.validation import check_frame
 
 
 @constructed_by_name
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class KMap(ListModel):
     """Every itemset of at most m items that occurs in a row occurs in at least k rows of the population.
 
@@ -78,8 +78,8 @@ class KMap(ListModel):
     k: int
     m: int = 2
     _: KW_ONLY
-    population: pd.DataFrame = field(compare=False)
-    mapping: Any = field(default=None, compare=False)
+    population: pd.DataFrame
+    mapping: Any = None
 
     def __post_init__(self) -> None:
         self._store(k=check_k(self.k), m=check_finite_m(self.m))

@@ -251,7 +251,7 @@ def audit(
     source : path
         Released or original files, in any form that `anonymize` accepts.
     guarantee : Guarantee
-        A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
+        A guarantee for items: `KmAnonymity`, `KMap`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : str, optional
         The list column. By default, the only one, besides a private column.
