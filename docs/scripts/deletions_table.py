@@ -34,6 +34,13 @@ COLUMNS = (
     "| pairs in 5 to 19 rows, error in % | in 20 to 99 | in 100 and more | s | audits |"
 )
 NAMED = "| data | two items: sets, % | deletions | three items: sets, % | deletions |"
+KINDS = {
+    "sets": lambda df, k: df.txanon.anonymize(k=k, m=M),
+    "deletions": lambda df, k: df.txanon.local_suppression(k=k, m=M),
+    "mixture": lambda df, k: df.txanon.local_suppression(k=k, m=M, deletion_price=10),
+}
+KS = (5, 10, 25)
+OF_KINDS = "| data | kind | k | occurrences, % | error of pairs, % | named, % | what a row lost is |"
 OF_CLASSES = "| delta | classes | sets, % | deletions, % | sets: error of pairs, % | deletions |"
 
 
@@ -86,6 +93,20 @@ def lines(name: str) -> tuple[str, str]:
     return row(cells), row([DATA_SETS[name], *named])
 
 
+def named_by_kind(name: str) -> list[str]:
+    """Measure what releases of each kind lose, and the same persons that are named in each."""
+    df, found = frame(name)[["items"]].dropna().reset_index(drop=True), []
+    for kind, release in KINDS.items():
+        for k in KS:
+            result = release(df, k)
+            attack = pdanon.attack(df, result, sample="split", m=M, k=K)
+            losses = [f"{100 * result.loss[loss]:.1f}" for loss in ("occurrences", "pairs")]
+            lost = attack.sample.rpartition(" is ")[2] if "lost is" in attack.sample else ""
+            found.append(row([DATA_SETS[name], kind, str(k), *losses, f"{100 * attack.named:.1f}", lost]))
+            print(found[-1], flush=True)
+    return found
+
+
 def row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
@@ -101,6 +122,8 @@ def classes(delta: float) -> str:
 
 
 def main() -> None:
+    by_kind = [line for name in [*DATA_SETS][:3] for line in named_by_kind(name)]
+    write_section("loss/deletions.md", "equal", [OF_KINDS, "|---" * 7 + "|", *by_kind])
     by_delta = [*map(classes, (0.1, 0.3, 0.4, 0.5, 0.6, 0.7))]
     write_section("loss/deletions.md", "classes", [OF_CLASSES, "|---" * 6 + "|", *by_delta])
     lost, named = zip(*map(lines, DATA_SETS), strict=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations, combinations_with_replacement, product
-from math import factorial, prod
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists, rows_of
 from hypothesis import example, given, settings, strategies as st
-from naive import itemsets as naive
+from naive import itemsets as naive, minimality
 
 import pdanon
 from examples import examples
@@ -252,44 +250,33 @@ def test_a_seed_decides_between_equal_releases():
     pd.testing.assert_frame_equal(once, again)
 
 
-ROWS = [frozenset(each) for size in (1, 2, 3) for each in combinations("abc", size)]
-
-
-def given_away(n_rows, seeds):
-    """The share of tables of three items where some known items leave one row, for who runs the search.
-
-    He considers all tables and seeds that lead to the release. So its rows are in no order.
-    """
-    made = {}
-    possible = {}
-    for seed, numbers in product(seeds, combinations_with_replacement(range(len(ROWS)), n_rows)):
-        rows = [ROWS[number] for number in numbers]
-        released = released_by(rows, k=2, m=2, random_state=seed)
-        table = tuple(sorted(tuple(sorted(row)) for row in released))
-        made[seed, numbers] = table, released
-        for before, now in zip(rows, released, strict=True):
-            possible.setdefault((table, now), set()).add(before)
-    hurt = total = 0
-    for (_, numbers), (table, released) in made.items():
-        orders = factorial(n_rows) // prod(map(factorial, Counter(numbers).values()))
-        known = {
-            frozenset(each)
-            for number in numbers
-            for size in (1, 2)
-            for each in combinations(sorted(ROWS[number]), size)
-        }
-        alone = any(
-            sum(any(each <= before for before in possible[table, now]) for now in released) == 1
-            for each in known
-        )
-        hurt, total = hurt + orders * alone, total + orders
-    return hurt / total
+def releases(n_rows, **asked):
+    """All tables of three items, with their releases."""
+    return [(table, released_by(table, **asked)) for table in minimality.tables("abc", n_rows)]
 
 
 @pytest.mark.slow
 def test_the_search_gives_few_tables_away():
-    assert given_away(3, [None]) == given_away(4, [None]) == 0
-    assert 0 < given_away(5, [None]) < 0.012
+    """The share of tables where some known items leave one row, for who runs the search on all tables."""
+    for n_rows in (3, 4):
+        assert minimality.share_given_away(releases(n_rows, k=2, m=2), 2, 2) == 0
+    of_five = releases(5, k=2, m=2)
+    assert 0 < minimality.share_given_away(of_five, 2, 2) < 0.012
+    assert 0.02 < minimality.share_given_away(of_five, 2, 2, minimality.lost) < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "m"), [(2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
+def test_how_often_items_were_deleted_singles_out_nobody(k, m):
+    """Who does not run the search exchanges what two rows lost: the numbers stay the same."""
+    seen, with_deletions = {}, 0
+    for before, released in releases(4, k=k, m=m):
+        key = tuple(released), minimality.lost(before, released)
+        if key not in seen:
+            seen[key] = minimality.originals(*key, "abc")
+        assert minimality.fewest(before, released, seen[key].__getitem__, m) >= k
+        with_deletions += bool(key[1])
+    assert with_deletions > 100
 
 
 def test_anonymize_tries_it_for_the_losses_that_it_can_lower():
