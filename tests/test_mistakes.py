@@ -165,7 +165,7 @@ TABLES = {
         lambda: pdanon.pcta(FRAME.assign(items=FRAME["items"].map(str)), k=2),
         ColumnError,
         "no list-valued",
-        r"map\(ast.literal_eval, na_action='ignore'\)",
+        r"pdanon.from_json\(frame\['items'\]\) makes lists",
     ),
     "text of an array": Mistake(
         lambda: pdanon.pcta(FRAME.assign(items=[str(np.array(row)) for row in ROWS]), "items", k=2),

@@ -77,16 +77,14 @@ def is_raw(arguments: Arguments) -> bool:
 
 def describe_file(arguments: Arguments) -> RawProfile:
     """Describe a CSV file whose form is not specified, and the forms that fit."""
-    path, form = arguments.source, form_of(arguments)
+    path = arguments.source
     with stage(f"reading {path}"):
-        table, has_header, ragged = read_raw_text(path, form.delimiter, form.encoding or "utf-8")
-        known = {name: getattr(arguments, name) for name in _FORM} | {
-            "no_header": None if has_header else True
-        }
-        known = {name: value for name, value in known.items() if value is not None}
+        table, has_header = read_raw_text(path, arguments.delimiter, arguments.encoding or "utf-8")
+        known = {name: value for name in _FORM if (value := getattr(arguments, name)) is not None}
+        known |= {} if has_header else {"no_header": True}
         read = lambda form: Form(**form).read(path).frame  # noqa: E731
         frame = _note(table, path, arguments)
-        return describe_raw(frame, k=arguments.k, known=known, convert=read, ragged=ragged)
+        return describe_raw(frame, k=arguments.k, known=known, convert=read)
 
 
 def words_of(form: Mapping[str, Any]) -> list[str]:

@@ -36,8 +36,8 @@ _SHAPES = {  # of dates and codes; the first that fits is named
     "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
     "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
     "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
+    "numbers with decimal commas": r"[+-]?[0-9.]+,[0-9]+|[0-9]+",
 }
-_CODED = r"[VE0].*"  # numbers of three digits are codes only among others with letters or zeros in front
 _FLAGS = {"0", "1", "0.0", "1.0", "true", "false"}
 _NO = {"0", "no", "n", "false", "nein", "non", "2", "-"}
 _TICKS = {"x", "1", "yes", "y", "true", "ja", "j", "oui"}
@@ -119,11 +119,10 @@ def describe_raw(
     k: int,
     known: Mapping[str, Any] | None = None,
     convert: Convert | None = None,
-    ragged: bool = False,
 ) -> RawProfile:
     """Describe a table without lists, and the forms that fit, with the ``known`` fields of each.
 
-    ``convert`` reads the table in a form; by default it converts the frame. ``ragged`` lines are wide.
+    ``convert`` reads the table in a form; by default it converts the frame.
     """
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     kinds = [_kind_of(column, alone=len(columns) == 1) for column in columns]
@@ -131,8 +130,6 @@ def describe_raw(
     owners: Any = np.arange(len(frame))
     for what, fields in _candidates(columns, kinds):
         form = {**fields, **(known or {})}
-        if ragged and "wide" not in form:
-            continue
         try:
             with warnings.catch_warnings(action="ignore", category=ReleaseWarning):
                 made = convert(form) if convert else Form(**form).convert(frame).frame
@@ -185,16 +182,11 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     parsed = [parse_list(text) for text in texts[:_FEW] if text[0] in "[{"]
     if any(isinstance(each, (list, dict)) for each in parsed):
         return "lists of objects in text" if any(map(objects_in, parsed)) else "lists in text"
-    for name, shape in _SHAPES.items():
-        fitting = sum(re.fullmatch(shape, text) is not None for text in texts)
-        if (
-            texts
-            and 10 * fitting >= 9 * len(texts)
-            and (name != "ICD-9 codes" or any(re.match(_CODED, t) for t in texts))
-        ):
-            return name
     if texts and (number := type_of(column)) is not None:
         return NOUNS[number]
+    for name, shape in _SHAPES.items():
+        if 10 * sum(map(bool, map(re.compile(shape).fullmatch, texts))) >= 9 * max(len(texts), 1):
+            return name
     separator = _separator_of(texts, _SEPARATORS + " " * alone)
     if separator is not None:
         return f"text with {separator!r}"
@@ -268,8 +260,10 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
         yield f"a column for each of {len(boxes):,} items", form
     repeating = [column.name for column, kind in single if not column.is_unique and kind != "numbers"]
-    persons = [label for label in repeating if is_named_for_persons(label)]
-    numbers = [label for label in repeating if is_named_for_a_number(label) and label not in persons]
+    persons, numbers = (
+        [label for label in repeating if is_named_for_persons(label) == each and is_named_for_a_number(label)]
+        for each in (True, False)
+    )
     items = [*usual_items([column for column, _ in single])]
     items += [column.name for column, kind in single if kind.endswith("codes")]
     items += [column.name for column, kind in single[::-1] if kind.startswith("text")]
@@ -279,11 +273,10 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         separator = _separator_of(_texts_of(column), _SEPARATORS + " ")
         form = by | {"column": column.name, "separator": separator}
         yield f"items in {column.name!r}, joined by {separator!r}", form
-    # A number of items is no item, unless all items are numbers.
     apart = [pair for pair in single if pair[0].name in labels and not lists and len(boxes) < 2]
-    texts = [column.iloc[:_SAMPLE] for column, kind in apart if "number" not in kind]
-    groups = (texts, [column.iloc[:_SAMPLE] for column, _ in apart])
-    wide = next(filter(None, ([each[place].name for place in wide_places(each)] for each in groups)), [])
+    words = [pair for pair in apart if "number" not in pair[1]]  # a number of items is no item
+    sample = [column.iloc[:_SAMPLE] for column, _ in (words if len(words) > 1 else apart)]
+    wide = [sample[place].name for place in wide_places(sample)]
     if len(wide) > 1:
         form = by | {"wide": wide if len(wide) < len(labels) else []}
         yield f"a column for each of {len(wide):,} places of an item", form
@@ -346,7 +339,7 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
             f"{unseen:,} items differ from another only in normal forms, special blanks and invisible marks"
         )
         yield Alert(what, hint, hint.replace("apply", "in Python apply"))
-    if garbled := sum(map(_is_garbled, itemsets.texts())):
+    if garbled := pc.sum(pc.match_substring_regex(texts, "[ÂÃ][^A-Za-z ]")).as_py():
         hint = "read it with encoding='utf-8' (--encoding utf-8); if it has two encodings, write it in one"
         yield Alert(f"{garbled:,} items look like UTF-8 that was read in another encoding", hint, hint)
 
@@ -355,11 +348,3 @@ def _count_equal(texts: Any) -> int:
     """Count the texts that equal another one but for capitals and blanks around them."""
     sizes = pc.value_counts(pc.utf8_lower(pc.utf8_trim_whitespace(texts))).field("counts").to_numpy()
     return int(sizes[sizes > 1].sum())
-
-
-def _is_garbled(text: str) -> bool:
-    """Return whether a text is UTF-8 that was read as Windows-1252."""
-    try:
-        return not text.isascii() and bool(text.encode("cp1252").decode("utf-8"))
-    except UnicodeError:
-        return False

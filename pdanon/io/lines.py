@@ -114,16 +114,16 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
         raise FormatError(what, where=str(path), got=got, hint=hint)
 
 
-def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Table, bool, bool]:
-    """Read a CSV file of any shape as text; also return whether it has a header, and ragged lines."""
+def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Table, bool]:
+    """Read a CSV file of any shape as text, and return whether it has a header."""
     mark, notes = delimiter_of(path, delimiter, check_encoding(encoding))
-    lines, ragged = TextLines(path, mark, encoding, header=False), False
+    lines = TextLines(path, mark, encoding, header=False)
     try:
         table = lines.read({})
     except FormatError as error:
-        if error.parts.get("got") != UNEVEN:
+        if error.parts["got"] != UNEVEN:
             raise
-        table, ragged = lines.read({}, ragged=True), True
+        table = lines.read({}, ragged=True)
     frame = to_frame(table)
     first = frame.iloc[0].fillna("").tolist()
     has_header = not _is_row(first, frame.iloc[1:])
@@ -131,7 +131,7 @@ def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Tab
         check_names(first, path)
         names = [name or str(place) for place, name in enumerate(first, start=1)]
         frame = frame.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
-    return Table(frame, notes), has_header, ragged
+    return Table(frame, notes), has_header
 
 
 def _is_row(first: Sequence[str], rows: pd.DataFrame) -> bool:
@@ -197,22 +197,24 @@ class TextLines:
     def parse_ragged(self) -> pa.Table:
         """Parse lines that may lack fields at their end; without a header, up to the longest line."""
         records = [*self._records()]
-        names = records.pop(0).fields if self.header and records else []
-        longest = max(records, key=lambda each: len(each.fields), default=None)
-        width = len(names) if longest is None else len(longest.fields)
-        if self.header and longest is not None and width > len(names):
+        if not records:
+            raise pa.ArrowInvalid("Empty CSV file")  # as Arrow says of other forms
+        names = records.pop(0).fields if self.header else []
+        longest = max(records, key=lambda each: len(each.fields), default=_Record(0, names, []))
+        width = len(longest.fields)
+        if self.header and width > len(names):
             raise FormatError(
                 "a line has more fields than the header",
                 where=f"{self.path}, line {longest.line:,}",
                 got=f"{width} fields for {len(names)} columns",
                 hint="if the first line is a row, pass --no-header (no_header); otherwise name each column",
             )
-        names = [name or str(place) for place, name in enumerate(names, start=1)] or _number_names(width)
+        names = [name or str(place) for place, name in enumerate(names or [""] * width, start=1)]
         rows = [each.fields + [""] * (len(names) - len(each.fields)) for each in records]
-        columns = zip(*rows, strict=True) if rows else [()] * len(names)
-        return pa.table(
-            [pa.array([each or None for each in one], pa.string()) for one in columns], names=names
-        )
+        texts = pa.array(chain.from_iterable(zip(*rows, strict=True)), pa.string())
+        texts = pc.if_else(pc.equal(texts, ""), None, texts)
+        n = len(rows)
+        return pa.table([texts[n * place : n * (place + 1)] for place in range(len(names))], names=names)
 
     def options(self) -> dict[str, Any]:
         """Return Arrow's options to read all columns as text."""
@@ -341,23 +343,17 @@ TYPES = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "boolean": pa.bool_(),
-    "number_comma": pa.float64(),
 }
 _EXAMPLES = {
     "integer": "digits, such as 42, up to 64 bits",
-    "number": "digits and a point, such as 1.5; integers beyond 15 digits are of type integer, and decimal "
-    "commas of type number_comma",
-    "number_comma": "digits and a comma, such as 2,5 or 1.000,5",
+    "number": "digits and a point, such as 1.5; integers beyond 15 digits are of type integer; columns with "
+    "decimal commas are read by pd.read_csv(path, decimal=','), and written by pdanon.to_parquet",
     "date": "the form 2020-12-31",
     "timestamp": "the form 2020-12-31 23:59:59, without a time zone",
     "boolean": "true, false, 1 or 0",
 }
-NOUNS = {
-    **{"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"},
-    "number_comma": "numbers with decimal commas",
-}
+NOUNS = {"integer": "whole numbers", "number": "numbers", "date": "dates", "timestamp": "timestamps"}
 _CODE = r"^0[0-9]+$"
-_COMMA = r"^[+-]?([0-9]+|[0-9]{1,3}(\.[0-9]{3})+)(,[0-9]+)?$"
 _LONG = r"^[+-]?[0-9]{16,}$"  # integers that floats would merge
 
 
@@ -418,7 +414,7 @@ def describe_texts(
         column = frame[label] if label in frame.columns else None
         if isinstance(column, pd.Series) and pd.api.types.is_string_dtype(column.dtype):
             kind = type_of(column)
-            if kind is not None and not (only_times and kind not in ("date", "timestamp")):
+            if kind is not None and not (only_times and kind in ("integer", "number")):
                 request = spelling.format(label, kind)
                 notes.append(f"{label} holds {NOUNS[kind]} as text: pass {request} {purpose}")
     return notes
@@ -447,12 +443,7 @@ def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:
     if is_text_type(column.type):
         column = pc.utf8_trim_whitespace(column)
         column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
-        if kind == "number_comma":
-            is_known = pc.match_substring_regex(column, _COMMA)
-            if not pc.all(is_known, min_count=0).as_py():
-                return None
-            column = pc.replace_substring(pc.replace_substring(column, ".", ""), ",", ".")
-        if kind.startswith("number") and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
+        if kind == "number" and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
             return None
     try:
         return column.cast(TYPES[kind])

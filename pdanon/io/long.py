@@ -235,18 +235,11 @@ def from_wide(
     others = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in set(places)]]
     check_new(others, name)
     parts = [frame.iloc[:, place].dropna() for place in places]
+    parts = [part for part in parts if len(part)] or [pd.Series([], dtype="string")]
     rows = [np.flatnonzero(frame.iloc[:, place].notna()) for place in places]
-    stacked = pd.concat([part for part in parts if len(part)] or [pd.Series([], dtype="string")])
-    sets = got = None
-    try:
-        sets = _collect_sets(stacked, np.concatenate([[], *rows]).astype(np.int32), len(frame))
-    except ItemsetDtypeError as error:
-        got = error.parts.get("got")
-    if sets is None:  # raised outside the handler, as the columns have several names
-        hint = "pass the columns of items; make them text: frame[columns] = frame[columns].astype('string')"
-        raise ItemsetDtypeError("the columns hold no items of one type", where="columns", got=got, hint=hint)
+    items = pd.concat(parts).rename(parts[0].name)
     result = others.copy()
-    result[name] = sets.to_pandas()
+    result[name] = _collect_sets(items, np.concatenate([[], *rows]).astype(np.int32), len(frame)).to_pandas()
     return result
 
 

@@ -213,7 +213,9 @@ def refuse_list_texts(
     if len(lists) and 2 * len(lists) >= filled:
         hint = parse_hint(label, lists.slice(0, _READ).to_pylist())
         if path is not None:
-            hint += "; read the file by frame = pd.read_csv(path), and write it by pdanon.to_parquet"
+            hint += (
+                "; on the command line, --field reads them; here read the file by frame = pd.read_csv(path)"
+            )
         raise ParameterError(
             "many texts are lists in the notation of Python or JSON, which a separator would break",
             where="separator" if path is None else f"separator, {path}, column {label!r}",

@@ -36,7 +36,10 @@ _TIME_INDEXES = {
 }
 _PORTION = 2**18  # occurrences that Arrow encodes at once
 QUASI_HINT = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
-ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
+ITEM_HINT = (
+    "items must be numbers, text, booleans, dates or times, all of one type; of objects, pass a field: "
+    "frame['items'] = pdanon.from_json(frame['items'], field='code') (--field code)"
+)
 
 _DAMAGED_HINT = (
     "the file that it was read from may be damaged: read it with pdanon.read_parquet, which checks"

@@ -163,14 +163,12 @@ def parse_hint(label: Hashable, texts: list[str]) -> str:
     text = next((each.strip() for each in texts if each.strip() not in _EMPTY_LISTS), "")
     if "' '" in text:  # the text of a NumPy array, in which no commas are
         return "pandas writes lists to CSV as text that nothing reads back: write them by pdanon.to_csv"
-    is_json = text.lstrip("[{( ")[:1] == '"'
-    parse = f"{name}.map({'json.loads' if is_json else 'ast.literal_eval'}, na_action='ignore')"
     if not text:
-        parse = f"{name}.replace({texts[0]!r}, '')"
-        return f"an empty row is an empty text: {name} = {parse}"
-    if is_json and "{" in text[:2]:
-        row = "list(json.loads(row))" if text[0] == "{" else "[each['code'] for each in json.loads(row)]"
-        parse = f"{name}.map(lambda row: {row}, na_action='ignore')"
+        return f"an empty row is an empty text: {name} = {name}.replace({texts[0]!r}, '')"
+    field = ", field='code'" * text[1:].lstrip().startswith("{")
+    parse = f"pdanon.from_json({name}{field})"
+    if text.startswith("{") and ":" in text:
+        parse = f"{name}.map(lambda row: list(json.loads(row)), na_action='ignore')"
     elif text[1:].lstrip()[:1].isalpha():
         parse = f"pdanon.from_text({name}.str.strip('[]'), separator=',')"
     return f"text is never parsed: {name} = {parse} makes lists"
