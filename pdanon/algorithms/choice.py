@@ -49,14 +49,14 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.columns import find_columns, find_quasi
 from pdanon.itemsets.dtype import text_column
-from pdanon.itemsets.encoded_columns import encode_once
+from pdanon.itemsets.encoded_columns import encode_column, encode_once
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import Bound
-from pdanon.recoding.counts import NEAR
+from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.result import Anonymized, is_refined
@@ -203,7 +203,10 @@ def anonymize(
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
       release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
       ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences. For the last
-      two also its mixture with sets. By ``"occurrences"``, deletions alone are lower.
+      two also its mixture with sets. By ``"occurrences"``, deletions alone are lower. For other losses,
+      deletions are tried only if they can have the lowest default loss. By it, a deletion costs 1, and each
+      row with a rare item or pair loses an item. They are lower if few rows have one, such as those with an
+      answer that few persons gave.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -300,6 +303,8 @@ def anonymize(
     parameters |= given | {"guarantee": guarantee, "random_state": random_state, "keep": materialize(keep)}
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
+    if naming is not None:  # deletions that name few persons would end the search for a larger k
+        ways = [step for step in ways if step.way.floor is None]
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
     if loss != (default := _default_loss(losses)):
         trials.usual = _Usual(_lowered(default, losses), losses[default])
@@ -361,7 +366,11 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
 
 def _suited(ways: Iterable[Step], loss: str) -> list[Step]:
     """Return the configurations that are tried for a loss."""
-    return [step for step in ways if not step.way.losses or loss in step.way.losses]
+    return [
+        step._replace(way=replace(step.way, losses=(), floor=None)) if step.way.floor and named else step
+        for step in ways
+        if (named := loss in step.way.losses) or step.way.floor or not step.way.losses
+    ]
 
 
 def _uses(step: Step, parameter: str) -> bool:
@@ -493,7 +502,7 @@ class _Trials:
                 exceeded += self._exceed_named(row, result)
             rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
             is_usual = step.algorithm != "refine" or self.usual is None or basis == _basis(self.usual)
-            if self.usual is not None and is_usual and not step.way.losses:
+            if self.usual is not None and is_usual and (not step.way.losses or step.way.floor):
                 self.usual.offer(result, rank)
             if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
@@ -557,6 +566,11 @@ class _Trials:
         if left <= 0:
             self.late = True
             return f"{_LATE}not started"
+        if step.way.floor is not None:
+            position, *_ = find_columns(self.frame, self.column)
+            floor = step.way.floor(encode_column(self.frame, position), self.parameters["guarantee"])
+            if self.best is None or floor >= (self.usual or self).least[-1]:
+                return f"deletes at least {percent(floor)}"
         return None
 
     def _basis(self, step: Step) -> tuple[Anonymized | None, str]:

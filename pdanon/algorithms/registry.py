@@ -20,7 +20,7 @@ from pdanon import guarantees
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, materialize
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
@@ -56,6 +56,9 @@ class Way:
         Upper bound on the seconds of an algorithm with a time limit.
     losses : tuple of str
         The losses for which it is tried, if one of them is named; by default any.
+    floor : callable, optional
+        For other losses, it is tried if this lower bound on its default loss, of the rows and the guarantee,
+        is below the lowest one so far.
     """
 
     guarantee: type
@@ -64,9 +67,10 @@ class Way:
     needs: str = ""
     most: float = np.inf
     losses: tuple[str, ...] = ()
+    floor: Callable[[Itemsets, Any], float] | None = None
 
 
-# Losses that count occurrences and itemsets as they are. By others, a deletion costs more than any set.
+# Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.
 LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs")
 
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,7 @@ from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
-from pdanon.recoding.counts import choice_lines
+from pdanon.recoding.counts import choice_lines, percent
 from pdanon.recoding.loss import sampling_error
 from pdanon.recoding.result import is_refined
 
@@ -130,7 +131,9 @@ def test_the_guarantee_holds_and_all_tries_are_told(name):
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
     assert all(result.loss[each] in tried[each].tolist() for each in readable)
     assert all(type(measure(result)) is float for measure in LOSSES[type(guarantee)].values())
-    assert len(tried) == sum(not step.way.losses for step in steps(type(guarantee)))
+    assert len(tried) == sum(
+        not step.way.losses or step.way.floor is not None for step in steps(type(guarantee))
+    )
     best = tried.loc[tried["loss"].idxmin(), "algorithm"]
     refined = best.endswith("refined")
     assert result.parameters["algorithm"] == best.split(",")[0]
@@ -247,6 +250,60 @@ def test_suppression_is_chosen_where_it_loses_least():
     assert result.parameters["suppress"]
     assert result.trace is None
     assert result.mapping["generalized"].isna().tolist() == [False, True, True, False]
+
+
+def rare_answer(n_rare):
+    """A survey with 19 common answers, and one that ``n_rare`` of the persons gave."""
+    rng = np.random.default_rng(0)
+    held = rng.random((1886, 19)) < np.linspace(0.75, 0.1, 19)
+    rows = [[f"q{answer:02d}" for answer in np.flatnonzero(row)] for row in held]
+    for row in rng.choice(1886, n_rare, replace=False):
+        rows[row].append("control")
+    return frame_of(rows)
+
+
+def test_a_rare_answer_is_deleted_rather_than_merged_with_a_common_one():
+    result = pdanon.anonymize(rare_answer(7), k=5, m=2)
+    assert set(result.mapping["item"][result.mapping["generalized"].isna()]) == {"control"}
+    total = int(result.mapping["support"].sum())
+    tried = result.tried.set_index("algorithm")
+    assert result.loss["occurrences"] * total == pytest.approx(7)
+    # A deletion costs 1. In a set of two items, each occurrence costs more than 2 of 20 items.
+    assert tried["loss"]["local_suppression"] * total == pytest.approx(7)
+    merged = tried.loc["pcta"]
+    assert merged["loss"] > 2 / 20 * merged["occurrences"] > 7 / total
+    line = next(line for line in repr(result).splitlines() if line.startswith("  kinds"))
+    deleted, joined = (f"{tried['loss'][name]:.4g}" for name in ("local_suppression", "pcta"))
+    assert line.split(maxsplit=1)[1] == (
+        f"local_suppression {deleted}, what is left is exact; pcta {joined}, nothing missing"
+    )
+    assert f"pcta {joined}, nothing missing" in result._repr_html_()
+    again = pdanon.anonymize(rare_answer(7), k=5, m=2)
+    assert again.frame.equals(result.frame)
+
+
+@pytest.mark.parametrize("loss", ["NCP", "UL", "stands_for"])
+def test_deletions_are_tried_for_another_loss_if_the_default_release_may_be_one(loss):
+    frame = rare_answer(7).head(800)
+    free = pdanon.anonymize(frame, k=5, m=2)
+    assert free.parameters["algorithm"] == "local_suppression"
+    named = pdanon.anonymize(frame, k=5, m=2, loss=loss)
+    assert named.tried.set_index("algorithm")["loss"].notna()["local_suppression"]
+
+
+def test_deletions_that_lose_more_are_not_tried():
+    """Each row with a rare item or pair loses at least one item."""
+    frame = pdanon.read_parquet(EXAMPLES / "baskets.parquet").drop(columns="store")
+    rows = [sorted(row) for row in rows_of(frame)]
+    known = [[*row, *combinations(row, 2)] for row in rows]
+    supports = Counter(itemset for itemsets in known for itemset in itemsets)
+    exposed = sum(any(supports[itemset] < 5 for itemset in itemsets) for itemsets in known)
+    share = exposed / sum(map(len, rows))
+    result = pdanon.anonymize(frame, k=5, m=2)
+    assert share > result.tried["loss"].min()
+    tried = result.tried.set_index("algorithm")
+    assert tried["reason"]["local_suppression"] == f"deletes at least {percent(share)}"
+    assert "kinds" not in repr(result)
 
 
 def test_blocks_are_kept():
@@ -373,7 +430,7 @@ def test_no_release():
     frame = frame_of([[SECRET], [SECRET, "b"], []])
     with pytest.raises(InfeasibleError, match="no algorithm found a release") as caught:
         pdanon.anonymize(frame, KmAnonymity(3, 2), hierarchy=2)
-    assert "8 of 9 algorithms tried, 8 of them found that there is none" in str(caught.value)
+    assert "8 of 10 algorithms tried, 8 of them found that there is none" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
@@ -440,8 +497,9 @@ def test_a_first_release_comes_back_after_the_limit_and_says_what_was_not_done(s
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=3)
     assert result.guarantee.audit(result.frame).holds
     left = result.tried["reason"] == "no time left: not started"
-    assert result.tried["algorithm"][left].tolist() == ["coat", "refine"]
-    said = "stopped at the time limit of 3 s; more time may lose less. not started: coat; refine"
+    assert result.tried["algorithm"][left].tolist() == ["coat", "refine", "local_suppression"]
+    said = "stopped at the time limit of 3 s; more time may lose less. "
+    said += "not started: coat; refine; local_suppression"
     assert result.cut_short == said
     assert f"  search     {said}" in repr(result)
     assert said in result._repr_html_()

@@ -291,6 +291,13 @@ def _suppress_more(itemsets: Itemsets, kept: Mask, hidden: Mask, k: int) -> Mask
     return kept
 
 
+def _fewest_deleted(itemsets: Itemsets, guarantee: KmAnonymity) -> float:
+    """Return a lower bound on the share that is deleted: each row with a rare item or pair loses an item."""
+    rows = SupportIndex.of(itemsets).distinct()
+    exposed = rows.at_risk(check_k(guarantee.k), min(guarantee.m or 2, 2))
+    return float(rows.weights[exposed].sum() / max(rows.singles.sum(), 1))
+
+
 def _distinct_rows(index: SupportIndex) -> tuple[Numbers, SupportIndex]:
     """Return the distinct rows in an order of their own, and the number of that of each row."""
     ranks = ranks_of(index.codes, index.offsets, index.n_items)
@@ -335,7 +342,7 @@ RECORD = Algorithm(
     unit="sweeps",
     keeps_type=True,
     ways=(
-        Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS),
+        Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS, floor=_fewest_deleted),
         Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
     ),
 )
