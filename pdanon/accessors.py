@@ -17,7 +17,7 @@ import pyarrow as pa
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import Algorithm, watch
+from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
 from pdanon.cards import Share, card, listing
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
@@ -290,9 +290,13 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
     @wraps(function)
     def method(self: ByPerson, *args: Any, keep: Sequence[Hashable] = (), **options: Any) -> Anonymized:
         table = UnitTable.of(self._frame, *self._names)
-        return release_units(
-            table, lambda sets: function(sets, *args, **options), counts=self._counts, keep=keep
-        )
+        token = ONE_LABEL.set(True)
+        try:
+            return release_units(
+                table, lambda sets: function(sets, *args, **options), counts=self._counts, keep=keep
+            )
+        finally:
+            ONE_LABEL.reset(token)
 
     return called_by_name(method)
 

@@ -19,6 +19,7 @@ from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    ONE_LABEL,
     Recodes,
     Way,
     algorithm,
@@ -204,9 +205,9 @@ def anonymize(
       release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
       ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences. For the last
       two also its mixture with sets. By ``"occurrences"``, deletions alone are lower. For other losses,
-      deletions are tried only if they can have the lowest default loss. By it, a deletion costs 1, and each
-      row with a rare item or pair loses an item. They are lower if few rows have one, such as those with an
-      answer that few persons gave.
+      deletions are tried only if they may have a tenth of the lowest default loss so far. By it, a deletion
+      costs 1, and each row with a rare item or pair loses an item. Few rows have one if a rare answer is the
+      only threat. With less difference, an item has the same label in all rows.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -303,7 +304,7 @@ def anonymize(
     parameters |= given | {"guarantee": guarantee, "random_state": random_state, "keep": materialize(keep)}
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
-    if naming is not None:  # deletions that name few persons would end the search for a larger k
+    if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
         ways = [step for step in ways if step.way.floor is None]
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
     if loss != (default := _default_loss(losses)):
@@ -397,6 +398,7 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 _LATE = "no time left: "  # first words of a reason
 _ENDED = "ended with what it had"
 _PATIENCE = 10  # factor of the limit for the first release
+_CLEARLY = 10  # factor by which deletions must be able to lose less than labels that are the same in all rows
 _Rank: TypeAlias = tuple[bool, bool, bool, float]
 
 
@@ -569,7 +571,7 @@ class _Trials:
         if step.way.floor is not None:
             position, *_ = find_columns(self.frame, self.column)
             floor = step.way.floor(encode_column(self.frame, position), self.parameters["guarantee"])
-            if self.best is None or floor >= (self.usual or self).least[-1]:
+            if self.best is None or _CLEARLY * floor >= (self.usual or self).least[-1]:
                 return f"deletes at least {percent(floor)}"
         return None
 

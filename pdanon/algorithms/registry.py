@@ -10,6 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, Literal, TypeAlias
@@ -69,6 +70,9 @@ class Way:
     losses: tuple[str, ...] = ()
     floor: Callable[[Itemsets, Any], float] | None = None
 
+
+# Whether labels go back to lines of persons: `anonymize` then tries deletions only for losses they lower.
+ONE_LABEL: ContextVar[bool] = ContextVar("one_label", default=False)
 
 # Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.
 LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs")

@@ -291,6 +291,14 @@ def test_deletions_are_tried_for_another_loss_if_the_default_release_may_be_one(
     assert named.tried.set_index("algorithm")["loss"].notna()["local_suppression"]
 
 
+def test_an_item_has_the_same_label_in_all_lines_of_persons():
+    frame = rare_answer(7).head(800)
+    lines = frame.assign(person=range(len(frame))).explode("items").dropna()
+    result = lines.txanon.by("person", item="items").anonymize(k=5, m=2)
+    assert "local_suppression" not in result.tried["algorithm"].tolist()
+    assert (result.mapping.groupby("item").size() == 1).all()
+
+
 def test_deletions_that_lose_more_are_not_tried():
     """Each row with a rare item or pair loses at least one item."""
     frame = pdanon.read_parquet(EXAMPLES / "baskets.parquet").drop(columns="store")
@@ -300,7 +308,7 @@ def test_deletions_that_lose_more_are_not_tried():
     exposed = sum(any(supports[itemset] < 5 for itemset in itemsets) for itemsets in known)
     share = exposed / sum(map(len, rows))
     result = pdanon.anonymize(frame, k=5, m=2)
-    assert share > result.tried["loss"].min()
+    assert 10 * share > result.tried["loss"].min()
     tried = result.tried.set_index("algorithm")
     assert tried["reason"]["local_suppression"] == f"deletes at least {percent(share)}"
     assert "kinds" not in repr(result)
