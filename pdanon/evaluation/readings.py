@@ -91,8 +91,7 @@ class RawProfile:
     alerts: tuple[Alert, ...]
 
     def __repr__(self) -> str:
-        boxes = self.columns["kind"] == _BOX
-        shown = self.columns[~boxes].head(_MOST_SHOWN)
+        shown = self.columns[self.columns["kind"] != _BOX].head(_MOST_SHOWN)
         table = shown.to_string(index=False) if len(shown) else ""
         return listing(f"{self._title()}\n{table}", self._facts())
 
@@ -104,7 +103,7 @@ class RawProfile:
 
     def _facts(self) -> Lines:
         if boxes := int((self.columns["kind"] == _BOX).sum()):  # their names may be items
-            yield "and", f"{boxes:,} {_BOX}"
+            yield "and", f"{boxes:,} {_BOX}, such as 0 and 1"
         for reading in self.readings:
             yield "reads as", f"{reading.what}\n             -> {reading.call}"
         if not self.readings:
@@ -176,7 +175,7 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     if values.empty or is_list_column(column) or isinstance(values.iloc[0], dict):
         objects = [each for row in values[:_FEW] for each in objects_in(row)]
         return "lists of objects" if objects else "lists" if len(values) else "empty"
-    if _tick_of(column) is not None:
+    if _tick_of(column) is not None and not is_named_for_persons(column.name):
         return _BOX
     texts = _texts_of(column)
     parsed = [parse_list(text) for text in texts[:_FEW] if text[0] in "[{"]

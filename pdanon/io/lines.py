@@ -129,8 +129,9 @@ def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Tab
     has_header = not _is_row(first, frame.iloc[1:])
     if has_header:
         check_names(first, path)
-        names = [name or str(place) for place, name in enumerate(first, start=1)]
-        frame = frame.iloc[1:].reset_index(drop=True).set_axis(names, axis=1)
+        if first.count("") > 1:
+            first = [name or str(place) for place, name in enumerate(first, start=1)]
+        frame = frame.iloc[1:].reset_index(drop=True).set_axis(first, axis=1)
     return Table(frame, notes), has_header
 
 

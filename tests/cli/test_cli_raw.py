@@ -153,6 +153,21 @@ def test_the_printed_commands_work(run, name):
         assert len(released) == len(ROWS)
 
 
+def test_few_persons_and_columns_without_a_name_are_no_boxes(run):
+    write(
+        "in.csv",
+        ",customer,product",
+        *(f"{n},{1 + (n + n // 8) % 2},{item}" for n, item in enumerate(WORDS * 2)),
+    )
+    _, out, _ = run("profile", "in.csv")
+    assert "-> pdanon anonymize in.csv released.parquet --by customer --item product -k 5 -m 2" in out
+    write("in.csv", ",reads", *(f"{n},{';'.join(row)}" for n, row in enumerate(ROWS)))
+    _, out, _ = run("profile", "in.csv")
+    command = shlex.split(out.partition("-> pdanon ")[2].splitlines()[0])
+    assert command[3:7] == ["--by", "", "--column", "reads"]
+    assert run(*command, "--algorithm", "pcta")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["sales.csv", "market.csv", "fhir.csv", "boxes.csv"])
 def test_the_document_has_the_same_commands(run, name):
     FILES[name][0]()
