@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -114,6 +117,46 @@ def test_labels_of_a_hierarchy_stand_for_all_leaves(rows, k, algorithm, data):
     released = rows_of(result.frame)
     estimates = [naive_queries.estimate(each, released, meaning, "subset") for each in queries]
     check(answers, [naive.support(rows, each) for each in queries], estimates)
+
+
+@settings(max_examples=examples(60))
+@given(row_lists(least=3), st.integers(2, 3), st.sampled_from([None, 2]))
+def test_counts_are_divided_by_the_mean_share_that_is_left(rows, k, price):
+    frame = frame_of(rows)
+    queries = list(naive.supports(rows, 3))
+    if not queries or sum(map(bool, rows)) < k:
+        return
+    result = frame.txanon.local_suppression(k=k, m=2, deletion_price=price)
+    lost = result.mapping[result.mapping["generalized"].isna()].groupby("item")["support"].sum()
+    label_of = result.mapping.dropna(subset="generalized").set_index("item")["generalized"].to_dict()
+    workload = Workload.from_frame(frame_of(queries))
+    if not set(lost.index) & set(label_of):
+        with pytest.raises(ParameterError, match="no deletions"):
+            workload.are(frame, result, mode="retained")
+        return
+    table = workload.are(frame, result, mode="retained").table
+    plain = workload.are(frame, result).table["estimate"]
+    for query, estimate, before in zip(queries, table["estimate"], plain, strict=True):
+        had = {item: naive.support(rows, frozenset({item})) for item in query}
+        shares = [1 - lost.get(item, 0) / had[item] for item in query]
+        factor = math.prod(share or 1 for share in shares) ** (1 / len(query))
+        assert estimate == pytest.approx(before / factor)
+        if len(query) == 1 and price is None and shares[0]:
+            assert estimate == pytest.approx(*had.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["uci_msweb_train", "bms_webview1"])
+def test_frequent_pairs_are_nearer_with_the_shares_that_are_left(data, name):
+    frame = pd.read_parquet(data / f"{name}.parquet", columns=["items"], dtype_backend="pyarrow").dropna()
+    frame = frame.reset_index(drop=True)
+    result = frame.txanon.local_suppression(k=5, m=2)
+    counts = Counter(pair for row in frame["items"] for pair in combinations(sorted(row), 2))
+    pairs = [pair for pair, count in counts.items() if count >= 100]
+    workload = Workload.from_frame(pd.DataFrame({"items": pdanon.as_itemsets(pairs)}))
+    counted, restored = (workload.are(frame, result, mode=mode).are for mode in ("none", "retained"))
+    assert len(pairs) > 300
+    assert restored < 0.6 * counted
 
 
 @settings(max_examples=examples(40))

@@ -19,10 +19,11 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import is_list_column, list_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Floats, offsets_of
+from pdanon.itemsets.lists import Floats, offsets_of, rows_of
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import even_parts, share
+from pdanon.recoding.identification import count_deletions
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.result import Anonymized
 
@@ -242,6 +243,7 @@ class Release:
     cover: Cover
     chances: Chances | None = None  # if items are counted by groups
     bags: Itemsets | None = None  # the released column, if a row repeats a label
+    retained: Floats | None = None  # of each item, if some are deleted row by row: the share of its rows
 
     @classmethod
     def of(
@@ -283,7 +285,11 @@ class Release:
         else:
             cover = Cover.of_mapping(items, published, mapping)
         chances = Chances.of(released, guarantee, items)
-        return cls(original, released, label, items, published, cover, chances, copies)
+        retained = None
+        if mapping is not None and "support" in mapping.columns:
+            deleted = count_deletions(items, published, mapping, cover)
+            retained = None if deleted is None else 1 - deleted / SupportIndex.of(items).singles
+        return cls(original, released, label, items, published, cover, chances, copies, retained)
 
     def check_rows(self) -> None:
         """Check that both frames have the same index, so that their rows can be compared one by one."""
@@ -305,7 +311,7 @@ def encode_release(frame: pd.DataFrame, label: Any) -> tuple[Itemsets, Itemsets 
 # --- Expected supports of itemsets
 
 
-Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
+Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none", "retained"]
 
 _CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
 
@@ -355,11 +361,25 @@ def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[Numbers, Numbers]
 def _odds(members: Numbers, most: int, mode: Mode) -> Floats:
     """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
     size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
-    if mode == "subset":
+    if mode in ("subset", "retained"):
         return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without overflow
     if mode == "uniform":
         return size**-wanted
     return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
+
+
+def restore_counts(counts: Floats, queries: ItemsetTable, retained: Floats | None) -> Floats:
+    """Divide the count of each query by the geometric mean of the shares of its items that are left.
+
+    Nothing is restored of items without any row left.
+    """
+    if retained is None:
+        hint = "leave mode= out: no item is deleted in some of its rows only"
+        raise ParameterError("the release has no deletions", where="mode", got="retained", hint=hint)
+    left = np.log(np.where(retained > 0, retained, 1))[queries.codes]
+    total = np.bincount(rows_of(queries.offsets), left, len(queries))
+    restored: Floats = counts / np.exp(total / np.maximum(queries.lengths, 1))
+    return restored
 
 
 # --- Expected supports in bags, as Clump publishes them: each label of a bag stands for one item, and two

@@ -24,6 +24,7 @@ from pdanon.evaluation.metrics.estimates import (
     draw_conditions,
     expected_counts,
     expected_in_bags,
+    restore_counts,
     subsets,
 )
 from pdanon.guarantees.parameters import check_share
@@ -115,6 +116,8 @@ def answer_queries(
     else:
         _check_bags(mode, shown)
         estimate = expected_in_bags(shown, release.bags, release.cover, after)
+    if mode == "retained":
+        estimate = restore_counts(estimate, shown, release.retained)
     owner, sign = expanded
     actual, estimate = (np.bincount(owner, sign * each).astype(np.float64) for each in (actual, estimate))
     base = np.maximum(actual, least)  # without a lower bound, an actual count of 0 has no error
@@ -504,10 +507,12 @@ class Workload:
         hierarchy : Hierarchy, or what describes one, optional
             The hierarchy whose nodes are the labels; a label stands for the leaves of its node. By default,
             a label stands for the items that the mapping generalizes to it, which are the leaves that occur.
-        mode : {"subset", "uniform", "optimistic", "none"}
+        mode : {"subset", "uniform", "optimistic", "none", "retained"}
             The probability that a label for s items stands for j given ones. ``"subset"``: every
             non-empty set of the s items is equally likely; ``"uniform"``: ``(1 / s) ** j``;
-            ``"optimistic"``: 1, an upper bound; ``"none"``: 0 unless s is 1, a lower bound.
+            ``"optimistic"``: 1, an upper bound; ``"none"``: 0 unless s is 1, a lower bound. ``"retained"``:
+            as ``"subset"``, and for deletions: the count divided by the geometric mean of the shares of the
+            rows of each item that still have it, by the mapping.
         sanity : int, optional
             If the actual count is below this number, the error is relative to this number. By default, a
             query with an actual count of 0 has no error, and is omitted from the average.
@@ -521,7 +526,8 @@ class Workload:
         ------
         ParameterError
             If a query has an item or value that does not occur in the original; if the parts do not belong
-            together; if the mode is unknown, or the release holds bags and the mode is not ``"subset"``; or
+            together; if the mode is unknown, or ``"retained"`` without deletions, or the release holds bags
+            and the mode is not ``"subset"``; or
             if there are conditions and the frames differ in their index.
         ColumnError
             If the original or the release lacks a column of the queries.
@@ -546,6 +552,11 @@ class Workload:
         items, any of its own equally likely, and all labels of an item count. A suppressed
         item is in no row. `cahd` counts sensitive items by groups: if ``released`` is the result, the
         probability in each row of a group is the count divided by the size of the group.
+
+        After `local_suppression`, counts are lower bounds. With ``"retained"``, those of single items are
+        exact. Those of frequent pairs are nearer on average, and still too low: items are deleted where they
+        make rare pairs. A pair may also be estimated too high, if one of its items is deleted often, but
+        not beside the other. The mapping is secret, so only its owner can estimate in this way.
 
         Cost: for each query, the rows with a label of its rarest item, split among the threads.
 
