@@ -62,10 +62,6 @@ CASES = {
     "coherence": Case(partial(_by_name, "coherence", private=["c"], h=0.5), "ab"),
     "suppress_public": Case(partial(_by_name, "suppress_public", private=["c"], h=0.5), "ab"),
     "ps_rules": Case(_with_rules, "ab", takes_seed=True),
-    "local_suppression": Case(partial(pdanon.local_suppression, k=K), takes_seed=True),
-    "local_suppression, mixture": Case(
-        partial(pdanon.local_suppression, k=K, deletion_price=1), takes_seed=True
-    ),
     "suppress_to_k": Case(partial(_by_name, "suppress_to_k", public=[*ITEMS]), takes_m=False),
 }
 
