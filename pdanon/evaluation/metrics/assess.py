@@ -24,7 +24,7 @@ from pdanon.itemsets.chunks import is_in_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, relabel_rows
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Floats, offsets_of, ranges, rows_of
+from pdanon.itemsets.lists import Floats, offsets_of, ranges, rows_of, take_rows
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex, concatenate, csr
@@ -47,6 +47,7 @@ from pdanon.recoding.result import Anonymized, refuse_units
 ATTACKS = ("singling out", "linkability", "inference")
 NO_CONTROL = "no control rows: risk is the success, with all that holds for people in general"
 _NEAREST = 10  # released rows that the attacker links to each half of a person's items
+_DRAWS = 10  # predicates that are drawn for each that is played
 _CELLS = 2**23  # matches of attacks and rows that are counted together
 _ONE = np.int32(1)
 _TIE = 1e-9  # expected counts that are equal differ by rounding
@@ -119,8 +120,9 @@ def assess(
 
     Notes
     -----
-    **Singling out.** A predicate is a label of the release, or 2 to m labels of one released row. It succeeds
-    if exactly one original row has an item of each label. Control rows beyond the number of the original are
+    **Singling out.** A predicate is a label of the release, or 2 to m labels of one released row, drawn until
+    no other row has them; if there is none, any. It succeeds if exactly one original row has an item of each
+    label. Control rows beyond the number of the original are
     left out. If they are fewer, as many matches as they would have in a table of this size count.
 
     **Linkability.** The attacker has two halves of the items of one person, and links each to the 10 nearest
@@ -156,7 +158,7 @@ def assess(
     >>> risk["attack"].tolist()
     ['singling out, 1 label', 'singling out, 2 labels', 'linkability', 'inference']
     >>> raw = df.txanon.assess(df, control, n_attacks=200)
-    >>> bool(raw["risk"].iloc[1] > risk["risk"].iloc[1])
+    >>> bool(raw["risk"].iloc[2] > risk["risk"].iloc[2])
     True
     """
     n, m = check_count(n_attacks, "n_attacks", least=1, most=MOST_DRAWN), check_finite_m(m)
@@ -246,9 +248,9 @@ def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame)
 
 
 def _count_shared(index: pd.Index[Any], items: Itemsets, others: pd.Index[Any], control: Itemsets) -> int:
-    """Count control rows that are rows of the original; 0 if a row of the same index differs, or all agree.
+    """Count control rows that are rows of the original; 0 if one of the same index differs.
 
-    Rows that were numbered anew differ somewhere, or they are all alike.
+    The rows of a control with a new index differ somewhere, or all rows of the table are equal.
     """
     if not (index.is_unique and others.is_unique):
         return 0
@@ -308,12 +310,12 @@ class Game:
 
     def single_out(self) -> Iterator[Played]:
         """Draw predicates of one label, and of several; as baseline, labels that need not occur together."""
-        n_labels = self.published.n_items
-        codes = self.rng.permutation(n_labels)[: self.n].astype(np.int32)
+        codes = self.rng.permutation(self.published.n_items).astype(np.int32)
         yield self._isolate("singling out, 1 label", codes, np.arange(len(codes) + 1))
         if self.m == 1:
             return
-        rows = self._draw_rows(self.published, 2)
+        able = np.flatnonzero(self.published.lengths >= 2)
+        rows = self.rng.choice(able, _DRAWS * self.n) if len(able) else able
         codes, offsets = draw_subsets(self.published, rows, None, self.rng)
         several = f"{self.m} labels" if self.m == 2 else f"2 to {self.m} labels"
         yield self._isolate(f"singling out, {several}", *self._shorten(codes, offsets))
@@ -328,6 +330,11 @@ class Game:
         return codes[np.sort(kept)], offsets_of(sizes)
 
     def _isolate(self, name: str, codes: Codes, offsets: Offsets) -> Played:
+        """Play distinct predicates that one released row has; any, if none is of one row."""
+        is_first = first_equal_rows(codes, offsets) == np.arange(len(offsets) - 1)
+        is_single = is_first & (self.rows.supports(codes, offsets, 2) == 1)
+        chosen = np.flatnonzero(is_single if is_single.any() else is_first)[: self.n]
+        codes, offsets = take_rows(codes, offsets, chosen)
         original, n_labels = self.tables[0], self.published.n_items
         success = self._count_rows(original, codes, offsets) == 1
         guesses = self.rng.integers(0, max(n_labels, 1), len(codes)).astype(np.int32)
