@@ -188,6 +188,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     ),
     "from_long.by": lambda: "id",
     "tradeoff.k": lambda: [2],
+    "assessment.table": lambda: good_frame().txanon.assess(good_frame()),
     "tradeoff.table": lambda: pd.DataFrame({"k": [2, 3], "m": [1, 1], "occurrences": [0.1, 0.2]}),
     "tradeoff.m": lambda: [1],
     "from_long.item": lambda: "item",

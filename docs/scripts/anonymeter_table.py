@@ -13,16 +13,16 @@ import pandas as pd
 
 import pdanon
 
-N_COLUMNS, N_ATTACKS, NEAREST = 10, 250, 10
-LINES = ["singling out, 1 label", "singling out, 2 labels", "linkability", "inference"]
+N_COLUMNS, N_ATTACKS, NEAREST = 30, 60, 10
+LINES = ["singling out, 2 labels", "linkability", "inference"]
 
 
-def generated(seed: int, n: int = 500, noise: float = 0.3) -> pd.DataFrame:
+def generated(seed: int, n: int = 80) -> pd.DataFrame:
     """Return columns of 0 and 1, each the sign of one of three hidden numbers with noise."""
     rng = np.random.default_rng(seed)
-    hidden = rng.normal(size=(n, 3))
-    values = hidden[:, np.arange(N_COLUMNS) % 3] + noise * rng.normal(size=(n, N_COLUMNS))
-    return pd.DataFrame((values > 0.3).astype(int), columns=[f"c{i}" for i in range(N_COLUMNS)])
+    hidden = rng.normal(size=(n, 3))[:, np.arange(N_COLUMNS) % 3] + rng.normal(size=(n, N_COLUMNS))
+    least = 3 * np.linspace(0, 1, N_COLUMNS)
+    return pd.DataFrame((hidden > least).astype(int), columns=[f"c{i}" for i in range(N_COLUMNS)])
 
 
 def as_sets(table: pd.DataFrame) -> pd.DataFrame:
@@ -31,7 +31,9 @@ def as_sets(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"items": pdanon.as_itemsets(rows)})
 
 
-def by_pdanon(original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str) -> pd.DataFrame:
+def by_pdanon(
+    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
+) -> pd.DataFrame:
     """Return risk and interval by attack."""
     sets, released, others = (as_sets(each) for each in (original, release, control))
     others.index += len(sets)
@@ -46,18 +48,16 @@ def by_pdanon(original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFra
     return pd.concat([rest, inferred.head(1)]).set_index("attack")[["risk", "low", "high"]]
 
 
-def by_anonymeter(original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str) -> pd.DataFrame:
+def by_anonymeter(
+    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
+) -> pd.DataFrame:
     """Return risk and interval by attack, of Anonymeter."""
     from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
 
     tables = [each.astype(str) for each in (original, release, control)]
     names = [*original.columns]
     ori, syn, con = tables
-    found = []
-    for mode, n_cols in (("univariate", 1), ("multivariate", 2)):
-        given = {} if mode == "univariate" else {"n_cols": n_cols}
-        attacker = SinglingOutEvaluator(ori=ori, syn=syn, control=con, n_attacks=N_ATTACKS, **given)
-        found.append(attacker.evaluate(mode=mode) if mode == "multivariate" else None)
+    found = [SinglingOutEvaluator(ori=ori, syn=syn, control=con, n_attacks=N_ATTACKS, n_cols=2).evaluate()]
     halves = names[::2], names[1::2]
     found.append(
         LinkabilityEvaluator(
@@ -67,11 +67,16 @@ def by_anonymeter(original: pd.DataFrame, release: pd.DataFrame, control: pd.Dat
     known = [name for name in names if name != secret]
     found.append(
         InferenceEvaluator(
-            ori=ori, syn=syn, control=con, aux_cols=known, secret=secret, regression=False, n_attacks=N_ATTACKS
+            ori=ori,
+            syn=syn,
+            control=con,
+            aux_cols=known,
+            secret=secret,
+            regression=False,
+            n_attacks=N_ATTACKS,
         ).evaluate(n_jobs=1)
     )
-    lines = [(np.nan,) * 3 if each is None else risk_of(each) for each in found]
-    return pd.DataFrame(lines, index=LINES, columns=["risk", "low", "high"])
+    return pd.DataFrame(map(risk_of, found), index=LINES, columns=["risk", "low", "high"])
 
 
 def risk_of(attacker: object) -> tuple[float, float, float]:
@@ -80,7 +85,9 @@ def risk_of(attacker: object) -> tuple[float, float, float]:
     return risk.value, *risk.ci
 
 
-def compare(original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str) -> pd.DataFrame:
+def compare(
+    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
+) -> pd.DataFrame:
     """Return both risks by attack, and whether each lies in the interval of the other."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -94,9 +101,13 @@ def compare(original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame
 
 if __name__ == "__main__":
     for seed in range(3):
-        whole = generated(seed, 1000)
-        ori, con = whole[:500], whole[500:].reset_index(drop=True)
-        noisy = generated(seed + 10, 500)
-        for name, syn in (("copy", ori), ("half", pd.concat([ori[:250], noisy[:250]], ignore_index=True)), ("other", noisy)):
+        whole = generated(seed, 160)
+        ori, con = whole[:80], whole[80:].reset_index(drop=True)
+        noisy = generated(seed + 10)
+        for name, syn in (
+            ("copy", ori),
+            ("half", pd.concat([ori[:40], noisy[:40]], ignore_index=True)),
+            ("other", noisy),
+        ):
             print(seed, name)
             print(compare(ori, syn, con, "c0").round(3).to_string())

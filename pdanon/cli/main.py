@@ -102,6 +102,7 @@ from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence import Evidence, read_json
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
 from pdanon.evaluation.matches import Facts
+from pdanon.evaluation.metrics.assess import assess
 from pdanon.evaluation.profile import Profile
 from pdanon.evaluation.readings import RawProfile
 from pdanon.evaluation.verification import verify
@@ -564,6 +565,28 @@ def _risk(arguments: Arguments) -> Outcome:
     return Outcome(facts, show, files=_files_of(arguments))
 
 
+def _assess(arguments: Arguments) -> Outcome:
+    check_form(arguments)
+    check_max_risk(arguments.max_risk)
+    if planned := _plan(arguments):
+        return planned
+    original, release = (read(path, arguments) for path in (arguments.source, arguments.release))
+    control = None if arguments.control is None else read(arguments.control, arguments)
+    names = ("attacks", "m", "n_attacks", "random_state")
+    request: Parameters = {name: getattr(arguments, name) for name in names}
+    mapping = _read_mapping(arguments.mapping)
+    with stage("attacking", has_bar=True):
+        table = assess(
+            original, release, control, arguments.infer, arguments.column, mapping=mapping, **request
+        )
+    if arguments.out:
+        write_confidential(table, arguments.out, overwrite=arguments.overwrite)
+    most = arguments.max_risk
+    is_met = None if most is None else bool((table["high"] <= most)[table["n_attacks"] > 0].all())
+    facts = {"control": table.attrs["control"], "attacks": table, "max_risk": most, "is_met": is_met}
+    return Outcome(facts, partial(print, table), 1 if is_met is False else 0, files=_files_of(arguments))
+
+
 def _run(arguments: Arguments) -> Outcome:
     policy = Policy.from_toml(arguments.policy)
     if "release" not in policy.outputs:
@@ -655,6 +678,7 @@ _COMMANDS: dict[str, Command] = {
     "audit": _audit,
     "verify": _verify,
     "risk": _risk,
+    "assess": _assess,
     "run": _run,
     "compare": _compare,
     "algorithms": _algorithms,

@@ -44,6 +44,7 @@ from pdanon.cli.options import (
 )
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean
+from pdanon.evaluation.metrics.assess import ATTACKS
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.lines import TYPES
 
@@ -415,6 +416,20 @@ _RISK = {
     "--out": _OUT,
     "--all": switch("print the whole table, not a summary"),
 }
+_ASSESS = {
+    "source": one("the original: .parquet, also as a URI, .csv, .tsv or .jsonl", "ORIGINAL"),
+    "--release": one(_RELEASE_HELP, "FILE", required=True),
+    "--mapping": file("the mapping of the release (default: its labels are items)", table_file),
+    "--control": one("rows of other people, held back before the release was made", "FILE"),
+    "--infer": one("the item to infer (default: any item of a person)", "ITEM"),
+    "--attacks": one("the attacks (default: all)", "ATTACK", nargs="+", default=[*ATTACKS]),
+    "-m": one("items known for an inference, labels of a predicate (default: 2)", kind=int, default=2),
+    "--n-attacks": one("number of attacks of each kind (default: 2000)", "N", int, default=2000),
+    "--random-state": one("seed of random draws (default: fixed)", "SEED", int),
+    "--max-risk": one("exit code 1 if the interval of a risk ends above this share", "SHARE", float),
+    **_FORM,
+    "--out": _OUT,
+}
 _RUN = {"policy": one("a TOML file", "POLICY", Path), "--allow-outside": _OUTSIDE}
 _COMPARE = {
     "policy": one("a TOML file with a table [compare]", "POLICY", Path),
@@ -477,6 +492,12 @@ _COMMANDS: dict[str, tuple[str, str, str, _Arguments]] = {
         "baskets.parquet -k 5 -m 2",
         _RISK,
     ),
+    "assess": (
+        "attack a release and control rows: singling out, linkability, inference",
+        "ORIGINAL --release FILE [--control FILE]",
+        "baskets.parquet --release release.parquet --mapping mapping.csv --control others.parquet",
+        _ASSESS,
+    ),
     "run": (
         "write the outputs of a policy file: release, mapping and losses, all or none",
         "POLICY",
@@ -515,7 +536,7 @@ _SUFFIXES = {
     "report": ("html",),
     "evidence": ("json",),
     "secret": ("key",),
-    **dict.fromkeys(("release", "original", "previous"), _READ),
+    **dict.fromkeys(("release", "original", "previous", "control"), _READ),
     "picture": ("png", "svg", "pdf"),
     "policy": ("toml",),
 }

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pdanon.cards import SHARES, Measures
 from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
 from pdanon.itemsets.libraries import takes_tables
@@ -27,7 +28,7 @@ from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import class_names
 from pdanon.recoding.risk import hidden_items
 
-__all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]
+__all__ = ["Plots", "assessment", "comparison", "frontier", "styled", "tradeoff"]
 
 
 def __dir__() -> list[str]:
@@ -693,6 +694,43 @@ def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | No
         else:
             color = "white" if share > 0.6 else "black"
             ax.text(place, row, f"{100 * share:.3g} %", ha="center", va="center", color=color)
+    return ax
+
+
+@takes_tables
+def assessment(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the risk of each attack with its interval, and the success on control rows as a cross.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        The table of `pdanon.assess`.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If this is no such table.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> from pdanon.evaluation.plotting import assessment
+    >>> df = pdanon.datasets.make_baskets(100, 40, random_state=1)[["items"]]
+    >>> assessment(df.txanon.assess(df, attacks=["linkability"])).get_xlabel()
+    'risk, %'
+    """
+    shown, ax = check_assessment(table).iloc[::-1], axes(ax)
+    names = names_beside(ax, shown["attack"])
+    risk, low, high = (100 * shown[name].to_numpy(np.float64) for name in ("risk", "low", "high"))
+    ax.errorbar(risk, names, xerr=(risk - low, high - risk), fmt="o", capsize=3)
+    ax.plot(100 * shown["control"].to_numpy(np.float64), names, "x", color="0.5", label="control")
+    label_axes(ax, x="risk, %", beside=names)
     return ax
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -33,6 +33,7 @@ from pdanon.evaluation.html import (
     write_document,
     write_draft,
 )
+from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.metrics.attack import share_named
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.evaluation.plotting import draw_risk
@@ -202,13 +203,18 @@ def render(
     original: pd.DataFrame | None = None,
     tradeoff: pd.DataFrame | None = None,
     head: Mapping[str, str | None] | None = None,
+    assessment: pd.DataFrame | None = None,
 ) -> str:
     """Return the page as text."""
-    return document("Release report", _content(result, original, tradeoff), _NOTE, head or {})
+    content = _content(result, original, tradeoff, assessment)
+    return document("Release report", content, _NOTE, head or {})
 
 
 def _content(
-    result: Anonymized, original: pd.DataFrame | None, tradeoff: pd.DataFrame | None
+    result: Anonymized,
+    original: pd.DataFrame | None,
+    tradeoff: pd.DataFrame | None,
+    assessment: pd.DataFrame | None,
 ) -> Iterator[str]:
     columns = recoded_lists(result)
     if result.holds:  # an attempt may have no rows
@@ -224,6 +230,8 @@ def _content(
         others = [*map(str, (*result.passed_through, *unmodified.levels))]
         limits = map(paragraph, list_limits(result.guarantee, others, unmodified.published))
         yield section("What is not protected", *limits)
+    if assessment is not None:
+        yield _attacks(check_assessment(assessment))
     made_of = f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}"
     yield section("Summary", facts(made_of, headline(result)))
     yield section("Parameters", text_table("Parameters", parameter_texts(result), ["parameter", "value"]))
@@ -275,6 +283,23 @@ def list_limits(guarantee: Guarantee, unmodified: list[str], counted: Unmodified
         "What the published algorithm reveals about the tables that could have led to this release.",
         "Whether a person has a row in the table at all.",
     ]
+
+
+def _attacks(table: pd.DataFrame) -> str:
+    """Return the section with the attacks of `pdanon.assess`."""
+    text = (
+        f"Attacks were played on the original and on other people: {table.attrs.get('control', '')}. Risk is "
+        "the success beyond that on control rows, with a 95 % interval. Other attackers may succeed more."
+    )
+    header = ["attack", "attacks", "success", "control", "baseline", "risk", "low", "high"]
+    cells: list[Callable[[Any], Cell]] = [Cell, count, *[_known_share] * 6]
+    return section(
+        "Attacks", paragraph(text), frame_table("Attacks", header, table.set_index("attack"), cells)
+    )
+
+
+def _known_share(value: float) -> Cell:
+    return Cell("none", -1.0) if isnan(value) else share(value)
 
 
 def _guarantee(result: Anonymized) -> str:

@@ -287,6 +287,7 @@ class Anonymized(Labelled):
         original: pd.DataFrame | None = None,
         *,
         tradeoff: pd.DataFrame | None = None,
+        assessment: pd.DataFrame | None = None,
         title: str | None = None,
         dataset: str | None = None,
         purpose: str | None = None,
@@ -309,6 +310,8 @@ class Anonymized(Labelled):
             The original, to show the risk before as well.
         tradeoff : pandas.DataFrame, optional
             The table of `pdanon.tradeoff` for the original, to show the loss of other k and m.
+        assessment : pandas.DataFrame, optional
+            The table of `pdanon.assess` for this release, to show the attacks.
         title, dataset, purpose, recipient, prepared_by, approved_by, note : str, optional
             Texts for the head of the page.
 
@@ -319,8 +322,8 @@ class Anonymized(Labelled):
         GuaranteeError
             If the frame was changed after the release, as far as its mapping shows.
         ParameterError
-            If the release was not made from the original, ``tradeoff`` is no such table, a text is none,
-            or ``SOURCE_DATE_EPOCH`` is not a time.
+            If the release was not made from the original, ``tradeoff`` or ``assessment`` is no such table, a
+            text is none, or ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
@@ -345,7 +348,8 @@ class Anonymized(Labelled):
         """
         head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
-        Views.report(self, path, original=original, tradeoff=tradeoff, head=head)
+        given = {"original": original, "tradeoff": tradeoff, "assessment": assessment}
+        Views.report(self, path, **given, head=head)
 
     @called_by_name
     def evidence(

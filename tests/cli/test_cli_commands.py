@@ -292,6 +292,33 @@ def test_risk_is_a_table_of_counts_and_shares(run):
     assert contents() == before
 
 
+def test_assess_fails_if_a_risk_may_be_above_a_share(run):
+    rows, others = [
+        frame_of([[f"{row}{item}" for item in "abcd"] for row in some]) for some in ("12345", "1267")
+    ]
+    to_parquet(rows, "in.parquet")
+    to_parquet(others, "others.parquet")
+    asked = (
+        "assess",
+        "in.parquet",
+        "--release",
+        "in.parquet",
+        "--attacks",
+        "linkability",
+        "--out",
+        "attacks.csv",
+    )
+    code, out, _ = run(*asked, "--max-risk", "0.5")
+    assert (code, out.splitlines()[-1]) == (
+        1,
+        "no control rows: risk is the success, with all that holds for people in general",
+    )
+    assert pd.read_csv("attacks.csv")["success"].tolist() == [1]
+    assert run(*asked, "--overwrite", "--max-risk", "1")[0] == 0
+    assert "4 control rows" in run(*asked, "--overwrite", "--control", "others.parquet")[1]
+    assert "max_risk must be a number in [0, 1]" in run(*asked, "--overwrite", "--max-risk", "2")[2]
+
+
 def test_audit_of_rules(run):
     """What known items lead to: in files and in parts of files, with threats in a table."""
     Path("rules.csv").write_text(f"known,sensitive\n{RICE},{SALT}\n")

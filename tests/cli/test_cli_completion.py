@@ -50,7 +50,7 @@ def test_bash_completes_commands_options_values_and_files(script):
     text = script("bash")
     offered = {
         ("ano",): {"anonymize"},
-        ("a",): {"anonymize", "audit", "algorithms"},
+        ("a",): {"anonymize", "audit", "assess", "algorithms"},
         ("anonymize", "--algorithm", "pc"): {"pcta"},
         ("anonymize", "in.parquet", "out.parquet", "-k", "5", "--algorithm", "pc"): {"pcta"},
         ("anonymize", "--algor"): {"--algorithm"},

@@ -204,6 +204,7 @@ WRITING = {
     "stream": ("anonymize", "--stream", "in.parquet", "out.parquet", *KM, "--mapping", "confidential.csv"),
     "audit": ("audit", "in.parquet", "-k", "3", "--threats", "confidential.parquet"),
     "risk": ("risk", "in.parquet", "-k", "2", "--out", "confidential.csv"),
+    "assess": ("assess", "in.parquet", "--release", "in.parquet", "--out", "confidential.csv"),
     "profile": ("profile", "in.parquet", "--report", "confidential.html"),
     "tradeoff": (*TRADEOFF, "--out", "confidential.csv", "--report", "confidential.html"),
     "picture": (*TRADEOFF, "--picture", "confidential.svg"),

@@ -52,6 +52,7 @@ RUNS = {
     "evidence": ("anonymize", "in.parquet", "new.parquet", *KM, "--evidence", "new.json"),
     "verify": ("verify", "evidence.json", "--release", "released.parquet"),
     "risk": ("risk", "in.parquet", "-k", "2", "--quasi", "store", "--out", "new.csv"),
+    "assess": ("assess", "in.parquet", "--release", "in.parquet", "--max-risk", "1", "--out", "new.csv"),
     "risk of a stream": ("risk", "in.parquet", "-k", "2", "--stream"),
     "profile of a stream": ("profile", "in.parquet", "-k", "2", "--stream"),
     "run": ("run", "policy.toml"),

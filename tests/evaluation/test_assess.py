@@ -356,3 +356,23 @@ def test_rows_need_no_common_index_and_each_is_attacked_once():
     lengths = ORIGINAL["items"].itemset.lengths
     assert found.set_index("attack")["n_attacks"]["linkability"] == (lengths >= 2).sum()
     pd.testing.assert_frame_equal(found, ORIGINAL.txanon.assess(result, n_attacks=10**5))
+
+
+# --- Views
+
+
+def test_the_report_and_the_picture_show_each_attack(tmp_path):
+    result = ORIGINAL.txanon.pcta(k=3, m=2)
+    found = ORIGINAL.txanon.assess(result, CONTROL, n_attacks=50)
+    result.report(tmp_path / "page.html", assessment=found)
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert all(name in page for name in LINES[2:])
+    assert page.count("singling") == 2
+    assert f"{100 * found['high'].iloc[2]:.3g} %" in page
+    with pytest.raises(PdanonError, match="no table of assess"):
+        result.report(tmp_path / "page.html", assessment=ORIGINAL)
+    ax = pdanon.plotting.assessment(found)
+    assert [label.get_text() for label in ax.get_yticklabels()] == LINES[::-1]
+    low, high = found[["low", "high"]].iloc[2] * 100
+    ends = ax.collections[0].get_segments()[1][:, 0]
+    assert ends.tolist() == pytest.approx([low, high])

@@ -47,8 +47,9 @@ from pdanon.recoding.result import Anonymized, refuse_units
 ATTACKS = ("singling out", "linkability", "inference")
 NO_CONTROL = "no control rows: risk is the success, with all that holds for people in general"
 _NEAREST = 10  # released rows that the attacker links to each half of a person's items
-_DRAWS = 10  # predicates that are drawn for each that is played
+_DRAWS = 50_000  # predicates of several labels
 _CELLS = 2**23  # matches of attacks and rows that are counted together
+_COLUMNS = ("attack", "n_attacks", "success", "control", "baseline", "risk", "low", "high")
 _ONE = np.int32(1)
 _TIE = 1e-9  # expected counts that are equal differ by rounding
 
@@ -120,9 +121,9 @@ def assess(
 
     Notes
     -----
-    **Singling out.** A predicate is a label of the release, or 2 to m labels of one released row, drawn until
-    no other row has them; if there is none, any. It succeeds if exactly one original row has an item of each
-    label. Control rows beyond the number of the original are
+    **Singling out.** A predicate is a label of the release, or 2 to m labels of one released row. The
+    attacker draws 50,000, and plays those that no other row has; if there is none, any. It succeeds if
+    exactly one original row has an item of each label. Control rows beyond the number of the original are
     left out. If they are fewer, as many matches as they would have in a table of this size count.
 
     **Linkability.** The attacker has two halves of the items of one person, and links each to the 10 nearest
@@ -315,8 +316,8 @@ class Game:
         if self.m == 1:
             return
         able = np.flatnonzero(self.published.lengths >= 2)
-        rows = self.rng.choice(able, _DRAWS * self.n) if len(able) else able
-        codes, offsets = draw_subsets(self.published, rows, None, self.rng)
+        rows = self.rng.choice(able, _DRAWS) if len(able) else able
+        codes, offsets = draw_subsets(self.published, rows, self.m, self.rng)
         several = f"{self.m} labels" if self.m == 2 else f"2 to {self.m} labels"
         yield self._isolate(f"singling out, {several}", *self._shorten(codes, offsets))
 
@@ -493,6 +494,14 @@ def _parts(slots: Any, offsets: Offsets, holders: Any) -> Iterator[tuple[int, in
 
 
 # --- Shares and their intervals
+
+
+def check_assessment(table: Any) -> pd.DataFrame:
+    """Check that a table is one of `assess`."""
+    if [*check_frame(table, "assessment")] != [*_COLUMNS]:
+        hint = "pass the table itself: pdanon.assess(original, result, control)"
+        raise ParameterError("this is no table of assess", where="assessment", hint=hint)
+    return table
 
 
 def _line(played: Played) -> dict[str, Any]:
