@@ -1,113 +1,125 @@
-"""Write how attacks on sets agree with those of Anonymeter on the same tables in one column per item.
+"""Compare the attacks of pdanon with those of Anonymeter, on sets and the same tables with a column per item.
 
 Anonymeter knows which items a person lacks. So a row here has an item for each column: with it, or without.
-Run by hand, with anonymeter installed: ``python docs/scripts/anonymeter_table.py``.
+Run from the root of the checkout with anonymeter 1.1, which needs a Python below 3.12 and an environment of
+its own: ``python docs/scripts/anonymeter_table.py``. It writes a section of tables/assess.md.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-import pdanon
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
 
-N_COLUMNS, N_ATTACKS, NEAREST = 30, 60, 10
+import pdanon  # noqa: E402
+
+N_COLUMNS, N_ROWS, N_ATTACKS, NEAREST = 30, 120, 80, 10
 LINES = ["singling out, 2 labels", "linkability", "inference"]
+HEADER = "| table | release | attack | risk | interval | Anonymeter | interval |"
 
 
-def generated(seed: int, n: int = 80) -> pd.DataFrame:
+def generated(seed: int) -> pd.DataFrame:
     """Return columns of 0 and 1, each the sign of one of three hidden numbers with noise."""
     rng = np.random.default_rng(seed)
-    hidden = rng.normal(size=(n, 3))[:, np.arange(N_COLUMNS) % 3] + rng.normal(size=(n, N_COLUMNS))
-    least = 3 * np.linspace(0, 1, N_COLUMNS)
-    return pd.DataFrame((hidden > least).astype(int), columns=[f"c{i}" for i in range(N_COLUMNS)])
+    hidden = rng.normal(size=(2 * N_ROWS, 3))[:, np.arange(N_COLUMNS) % 3]
+    values = hidden + rng.normal(size=hidden.shape) > 3 * np.linspace(0, 1, N_COLUMNS)
+    return pd.DataFrame(values.astype(int), columns=[f"c{i}" for i in range(N_COLUMNS)])
+
+
+def baskets() -> pd.DataFrame:
+    """Return the most frequent items of some rows of groceries, as columns of 0 and 1."""
+    from tests.benchmarks.measure import frame
+
+    rows = frame("groceries")["items"].sample(2 * N_ROWS, random_state=1)
+    top = rows.explode().value_counts().index[:N_COLUMNS]
+    return pd.DataFrame({f"c{i}": [int(item in {*row}) for row in rows] for i, item in enumerate(top)})
+
+
+def releases(original: pd.DataFrame, seed: int) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the original itself, one with half of the rows shuffled by column, and one with all."""
+    rng = np.random.default_rng(seed)
+    shuffled = pd.DataFrame({name: rng.permutation(column) for name, column in original.items()})
+    yield "copy", original
+    yield "half shuffled", pd.concat([original[: N_ROWS // 2], shuffled[N_ROWS // 2 :]])
+    yield "shuffled", shuffled
 
 
 def as_sets(table: pd.DataFrame) -> pd.DataFrame:
     """Return a row of texts such as ``c0=1`` for each row."""
     rows = [[f"{name}={value}" for name, value in row.items()] for row in table.to_dict("records")]
-    return pd.DataFrame({"items": pdanon.as_itemsets(rows)})
+    return pd.DataFrame({"items": pdanon.as_itemsets(rows).set_axis(table.index)})
 
 
-def by_pdanon(
-    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
-) -> pd.DataFrame:
-    """Return risk and interval by attack."""
-    sets, released, others = (as_sets(each) for each in (original, release, control))
-    others.index += len(sets)
-    given = {"n_attacks": N_ATTACKS, "random_state": 0}
-    rest = sets.txanon.assess(released, others, attacks=["singling out", "linkability"], m=2, **given)
-    secret_item = f"{secret}=1"
-    drop = lambda frame: frame.assign(items=frame["items"].itemset.suppress([f"{secret}=0"]))  # noqa: E731
-    known = [drop(each) for each in (sets, released, others)]
-    inferred = known[0].txanon.assess(
-        *known[1:], secret_item, attacks=["inference"], m=N_COLUMNS - 1, **given
+def by_pdanon(*tables: pd.DataFrame, secret: str = "c0") -> pd.DataFrame:
+    """Return risk and interval by attack, given original, release and control."""
+    given: dict[str, Any] = {"n_attacks": N_ATTACKS, "random_state": 0}
+    attacks = pdanon.assess(*map(as_sets, tables), attacks=["singling out", "linkability"], **given)
+    # The secret is not known by its absence.
+    sets = (
+        as_sets(each).assign(items=lambda df: df["items"].itemset.suppress([f"{secret}=0"]))
+        for each in tables
     )
-    return pd.concat([rest, inferred.head(1)]).set_index("attack")[["risk", "low", "high"]]
+    inferred = pdanon.assess(*sets, f"{secret}=1", attacks=["inference"], m=N_COLUMNS, **given)
+    found = pd.concat([attacks, inferred]).set_index("attack")
+    return found.loc[LINES, ["risk", "low", "high"]]
 
 
-def by_anonymeter(
-    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
-) -> pd.DataFrame:
-    """Return risk and interval by attack, of Anonymeter."""
+def by_anonymeter(*tables: pd.DataFrame, secret: str = "c0") -> pd.DataFrame:
+    """Return risk and interval by attack of Anonymeter, given original, release and control."""
     from anonymeter.evaluators import InferenceEvaluator, LinkabilityEvaluator, SinglingOutEvaluator
 
-    tables = [each.astype(str) for each in (original, release, control)]
-    names = [*original.columns]
-    ori, syn, con = tables
-    found = [SinglingOutEvaluator(ori=ori, syn=syn, control=con, n_attacks=N_ATTACKS, n_cols=2).evaluate()]
+    names = [*tables[0].columns]
+    ori, syn, control = (each.reset_index(drop=True).astype(str) for each in tables)
+    given: dict[str, Any] = {"ori": ori, "syn": syn, "control": control, "n_attacks": N_ATTACKS}
     halves = names[::2], names[1::2]
-    found.append(
-        LinkabilityEvaluator(
-            ori=ori, syn=syn, control=con, aux_cols=halves, n_attacks=N_ATTACKS, n_neighbors=NEAREST
-        ).evaluate(n_jobs=1)
-    )
     known = [name for name in names if name != secret]
-    found.append(
-        InferenceEvaluator(
-            ori=ori,
-            syn=syn,
-            control=con,
-            aux_cols=known,
-            secret=secret,
-            regression=False,
-            n_attacks=N_ATTACKS,
-        ).evaluate(n_jobs=1)
+    found = [
+        SinglingOutEvaluator(**given, n_cols=2).evaluate(),
+        LinkabilityEvaluator(**given, aux_cols=halves, n_neighbors=NEAREST).evaluate(n_jobs=1),
+        InferenceEvaluator(**given, aux_cols=known, secret=secret, regression=False).evaluate(n_jobs=1),
+    ]
+    risks = [each.risk() for each in found]
+    return pd.DataFrame(
+        [(each.value, *each.ci) for each in risks], index=LINES, columns=["risk", "low", "high"]
     )
-    return pd.DataFrame(map(risk_of, found), index=LINES, columns=["risk", "low", "high"])
 
 
-def risk_of(attacker: object) -> tuple[float, float, float]:
-    """Return the risk of an attacker of Anonymeter, which may not be below 0, and its interval."""
-    risk = attacker.risk()  # type: ignore[attr-defined]
-    return risk.value, *risk.ci
-
-
-def compare(
-    original: pd.DataFrame, release: pd.DataFrame, control: pd.DataFrame, secret: str
-) -> pd.DataFrame:
-    """Return both risks by attack, and whether each lies in the interval of the other."""
+def compare(*tables: pd.DataFrame) -> pd.DataFrame:
+    """Return both risks by attack, and whether each lies in the interval of the other, cut at 0 and 1."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ours, theirs = (by(original, release, control, secret) for by in (by_pdanon, by_anonymeter))
-    both = ours.join(theirs, rsuffix="_anonymeter")
-    bounded = both["risk"].clip(0, 1)
-    agree = (both["low"].clip(0, 1) <= both["risk_anonymeter"]) & (both["risk_anonymeter"] <= both["high"])
-    agree &= (both["low_anonymeter"] <= bounded) & (bounded <= both["high_anonymeter"])
-    return both.assign(agree=agree)
+        ours, theirs = by_pdanon(*tables), by_anonymeter(*tables)
+    cut = ours.clip(0, 1)
+    agree = (cut["low"] <= theirs["risk"]) & (theirs["risk"] <= cut["high"])
+    agree &= (theirs["low"] <= cut["risk"]) & (cut["risk"] <= theirs["high"])
+    return ours.join(theirs, rsuffix="_anonymeter").assign(agree=agree)
+
+
+def all_tables(*seeds: int) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """Yield the name of a table, that of a release, and the comparison."""
+    for seed in seeds:
+        whole = generated(seed) if seed else baskets()
+        original, control = whole[:N_ROWS], whole[N_ROWS:]
+        name = f"generated, seed {seed}" if seed else "groceries"
+        for release, table in releases(original, seed):
+            yield name, release, compare(original, table, control)
 
 
 if __name__ == "__main__":
-    for seed in range(3):
-        whole = generated(seed, 160)
-        ori, con = whole[:80], whole[80:].reset_index(drop=True)
-        noisy = generated(seed + 10)
-        for name, syn in (
-            ("copy", ori),
-            ("half", pd.concat([ori[:40], noisy[:40]], ignore_index=True)),
-            ("other", noisy),
-        ):
-            print(seed, name)
-            print(compare(ori, syn, con, "c0").round(3).to_string())
+    from tests.benchmarks.pages import write_section
+
+    lines = [HEADER, "|---" * 7 + "|"]
+    for name, release, found in all_tables(0, 1, 2, 3):
+        for attack, risk, low, high, other, least, most, agree in found.itertuples():
+            numbers = f"{risk:.2f} | {low:.2f} to {high:.2f} | {other:.2f} | {least:.2f} to {most:.2f}"
+            lines.append(f"| {name} | {release} | {attack} | {numbers} |")
+            print(lines[-1], "" if agree else "differs", flush=True)
+    write_section("assess.md", "anonymeter", lines)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import runpy
 from math import comb
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -356,6 +358,14 @@ def test_rows_need_no_common_index_and_each_is_attacked_once():
     lengths = ORIGINAL["items"].itemset.lengths
     assert found.set_index("attack")["n_attacks"]["linkability"] == (lengths >= 2).sum()
     pd.testing.assert_frame_equal(found, ORIGINAL.txanon.assess(result, n_attacks=10**5))
+
+
+@pytest.mark.slow
+def test_each_risk_lies_in_the_interval_of_anonymeter_and_the_reverse():
+    pytest.importorskip("anonymeter")
+    script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "scripts" / "anonymeter_table.py"))
+    found = [found["agree"] for _, _, found in script["all_tables"](1, 2)]
+    assert pd.concat(found).mean() >= 0.9  # the attacks of Anonymeter have no seed
 
 
 # --- Views
