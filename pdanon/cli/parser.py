@@ -423,7 +423,7 @@ _ASSESS = {
     "--control": one("rows of other people, held back before the release was made", "FILE"),
     "--infer": one("the item to infer (default: any item of a person)", "ITEM"),
     "--attacks": one("the attacks (default: all)", "ATTACK", nargs="+", default=[*ATTACKS]),
-    "-m": one("items known for an inference, labels of a predicate (default: 2)", kind=int, default=2),
+    "-m": one(f"{KNOWN_HELP}, and most labels of a predicate", kind=int, default=DEFAULT_M),
     "--n-attacks": one("number of attacks of each kind (default: 2000)", "N", int, default=2000),
     "--random-state": one("seed of random draws (default: fixed)", "SEED", int),
     "--max-risk": one("exit code 1 if the interval of a risk ends above this share", "SHARE", float),
