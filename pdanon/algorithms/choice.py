@@ -204,10 +204,8 @@ def anonymize(
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
       release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
       ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences. For the last
-      two also its mixture with sets. By ``"occurrences"``, deletions alone are lower. For other losses,
-      deletions are tried only if they may have a tenth of the lowest default loss so far. By it, a deletion
-      costs 1, and each row with a rare item or pair loses an item. Few rows have one if a rare answer is the
-      only threat. With less difference, an item has the same label in all rows.
+      two also its mixture with sets. For other losses, deletions are tried if they may have a tenth of the
+      lowest default loss so far, as where a rare answer is the only threat.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -396,7 +394,6 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 
 _LATE = "no time left: "  # first words of a reason
-_ENDED = "ended with what it had"
 _PATIENCE = 10  # factor of the limit for the first release
 _CLEARLY = 10  # factor by which deletions must be able to lose less than labels that are the same in all rows
 _Rank: TypeAlias = tuple[bool, bool, bool, float]
@@ -486,7 +483,7 @@ class _Trials:
                 result = self._with_values(self._run(step, left))
             if result.cut_short:
                 hurried = result.cut_short.startswith(HURRIED)
-                row["reason"], self.late = f"{_LATE}{HURRIED if hurried else _ENDED}", True
+                row["reason"], self.late = f"{_LATE}{HURRIED if hurried else "ended with what it had"}", True
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
