@@ -482,8 +482,8 @@ class _Trials:
             with limit_time(left):
                 result = self._with_values(self._run(step, left))
             if result.cut_short:
-                hurried = result.cut_short.startswith(HURRIED)
-                row["reason"], self.late = f"{_LATE}{HURRIED if hurried else "ended with what it had"}", True
+                ended = HURRIED if result.cut_short.startswith(HURRIED) else "ended with what it had"
+                row["reason"], self.late = f"{_LATE}{ended}", True
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
