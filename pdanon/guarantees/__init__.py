@@ -147,7 +147,7 @@ def read_guarantee(
         guarantee = KmAnonymity(k, m)  # type: ignore[arg-type]  # which explains a missing k
     check_guarantee(guarantee)
     if isinstance(guarantee, PrivacyConstraints) and isinstance(guarantee.constraints, AllItemsets):
-        guarantee = KmAnonymity(guarantee.k, guarantee.constraints.m)
+        guarantee = KmAnonymity(guarantee.k, guarantee.constraints.m, guarantee.mapping)
     return (guarantee if mapping is None else guarantee.with_mapping(mapping)), column
 
 

@@ -82,6 +82,17 @@ def test_all_itemsets_are_a_guarantee_like_others(tmp_path):
     assert repr(bounds[0]) == repr(bounds[1])
 
 
+def test_all_itemsets_keep_their_mapping():
+    """Suppression emptied one row, so an attacker who finds an empty row has found it."""
+    frame = frame_of([{"a"}, {"a"}, {"a"}, set()])
+    lines = {"group": 0, "item": ["a", "b"], "generalized": ["a", None], "support": [3, 1]}
+    every = pdanon.PrivacyConstraints(constraints=constraints.all_itemsets(frame, 2), k=2)
+    asked = every.with_mapping(pd.DataFrame(lines))
+    for audit in (asked.audit(frame), frame.txanon.audit(asked)):
+        assert (audit.holds, audit.rows_at_risk) == (False, 1)
+    assert frame.txanon.audit(every).holds
+
+
 @pytest.mark.parametrize("m", [0, -1, "2", True, 1.5])
 def test_all_itemsets_of_no_size(m):
     with pytest.raises(pdanon.ParameterError, match="m must be an integer"):
