@@ -10,11 +10,12 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.independent import SECONDS, count_again
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.k_map import KMap
 from pdanon.guarantees.kkm import KKm, KLm, list_labels
 from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_seconds
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
@@ -24,7 +25,7 @@ from pdanon.itemsets.codes import item_array
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.multisets import without_items
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import is_number
+from pdanon.itemsets.validation import check_flag, is_number
 
 __all__ = [
     "Coherence",
@@ -58,6 +59,8 @@ def audit(
     m: ItemLimit = DEFAULT_M,
     mapping: pd.DataFrame | None = None,
     suppressed: Any = (),
+    independent: bool = False,
+    time_limit: float | None = None,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
 
@@ -75,6 +78,11 @@ def audit(
         The mapping of the frame, if its labels do not name their items.
     suppressed : item or list of items
         What the releases of other tools write for suppressed items, such as ``"*"``: it counts as absent.
+    independent : bool
+        Count by a second program, in plain Python and from the definition of the guarantee. It shares no
+        encoding, count or search with the algorithms and the audit.
+    time_limit : float, optional
+        With ``independent``, the seconds of its search; by default 60.
 
     Returns
     -------
@@ -84,7 +92,8 @@ def audit(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the frame has not the columns of the guarantee, or a parameter is invalid.
+        If the frame has not the columns of the guarantee, or a parameter is invalid. With ``independent``,
+        also if the guarantee is not of pdanon, or the time ends before all single items are judged.
 
     See Also
     --------
@@ -100,6 +109,11 @@ def audit(
     pdanon cannot tell it from an item of that name: pass ``suppressed=`` only if nobody has it. A release of
     sdcMicro has missing items: ``as_itemsets(lists, missing="drop")`` leaves them out.
 
+    With ``independent``, itemsets are judged size by size. If the time ends and no row is at risk, the
+    guarantee of the audit has the size up to which all were judged as its m (of `Coherence`, p). If rows are
+    at risk, their number is then a lower bound. Of `DisassociatedKm`, the sufficient conditions are counted.
+    ``threats`` are those of the audit. The cost is the number of itemsets of up to m labels in the rows.
+
     Examples
     --------
     >>> import pandas as pd, pdanon
@@ -109,13 +123,21 @@ def audit(
     >>> starred = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "*"]]})
     >>> starred.txanon.audit(pdanon.KmAnonymity(k=2, m=2), suppressed="*").holds
     True
+    >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2), independent=True)
+    Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
     guarantee, column = read_guarantee(guarantee, column, k, m, mapping=mapping)
     items = item_array([suppressed] if pd.api.types.is_scalar(suppressed) else suppressed, "suppressed")
     for label in list_labels(guarantee, column) if len(items) else ():
         place = find_column(frame, label)
         frame = with_column(frame, place, without_items(frame.iloc[:, place], items))
+    if time_limit is not None and not independent:
+        hint = "pass independent=True, or omit time_limit"
+        raise ParameterError("only the independent audit has a time limit", where="time_limit", hint=hint)
     with show_activity("audit"):
+        if check_flag(independent, "independent"):
+            seconds = SECONDS if time_limit is None else check_seconds(time_limit, "time_limit")
+            return count_again(frame, guarantee, column, seconds)
         return guarantee.audit(frame, column)
 
 

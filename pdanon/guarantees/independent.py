@@ -1,0 +1,619 @@
+"""A second audit that counts each guarantee from its definition, in plain Python.
+
+It reads the released values as Python lists, and shares no encoding, count or search with the audit. Only the
+parameters of a guarantee and the columns of a frame are found in the same way.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain, count
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.guarantees.coherence import Coherence
+from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.emptied import Suppression
+from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
+from pdanon.guarantees.kkm import KKm, KLm
+from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.named import MappedItems, NamedItems
+from pdanon.guarantees.ps import AllRules, PSRules
+from pdanon.guarantees.rho import RhoUncertainty
+from pdanon.guarantees.sensitive_groups import GROUP, SensitiveGroups
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.chunks import NAMES, ChunkTable
+from pdanon.itemsets.columns import (
+    ROW_TYPES,
+    added_label,
+    find_column,
+    find_columns,
+    find_quasi,
+    is_missing,
+    label_position,
+)
+from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
+
+SECONDS = 60.0  # the default time limit
+Items = frozenset[Any]  # labels as text; a repetition of a label in its row is a pair of label and number
+Rows = Sequence[Items | None]  # None: a missing row
+_NOTHING: Items = frozenset()
+_ALL = Fraction(1)
+_SPELLING = "check the spelling and type of the items; of a release, pass the mapping"
+_CLASSES = "pass the table of this release: guarantee.with_classes(result.classes)"
+
+
+@takes_tables
+def count_again(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None, seconds: float) -> Audit:
+    """Audit a frame from the definition of a guarantee: see `pdanon.audit`."""
+    judge = _JUDGES.get(type(guarantee))
+    if judge is None:
+        known = ", ".join(each.__name__ for each in _JUDGES)
+        what, got = "the independent audit does not know this guarantee", type(guarantee).__name__
+        hint = f"pass one of {known}; or omit independent=True"
+        raise ParameterError(what, where="guarantee", got=got, hint=hint)
+    with limit_time(seconds):
+        at_risk, judged = judge(guarantee, _Table(frame, column))
+    if judged is not None and not at_risk:
+        what = "the time limit ended the audit before single items were judged"
+        _require(judged, what, "time_limit", "pass more seconds")
+        guarantee = _limit(guarantee, judged)
+    return Audit(guarantee, at_risk, lambda: guarantee.audit(frame, column).threats)
+
+
+def _limit(guarantee: Any, m: int) -> Guarantee:
+    """Return a guarantee against knowledge of up to m items."""
+    if isinstance(guarantee, PSRules):
+        return replace(guarantee, rules=_limit(guarantee.rules, m))
+    return replace(guarantee, **{"p" if isinstance(guarantee, Coherence) else "m": m})
+
+
+def _require(holds: Any, problem: str, where: str, hint: str) -> None:
+    if not holds:
+        raise ParameterError(problem, where=where, hint=hint)
+
+
+# --- Rows as a reader sees them
+
+
+class _Table(NamedTuple):
+    """A frame and the label of its list column."""
+
+    frame: pd.DataFrame
+    column: Hashable | None
+
+    def read(self) -> Rows:
+        """Return the labels of each row of the list column."""
+        return _read_rows(self.frame, find_column(self.frame, self.column))
+
+    def values(self, label: Hashable) -> list[Any]:
+        """Return the values of another column."""
+        return self.frame.iloc[:, label_position(self.frame, label)].tolist()
+
+
+def _text(item: Any) -> str:
+    """Return an item as it is published."""
+    if isinstance(item, (str, dt.datetime, dt.timedelta)):
+        return str(item)
+    if isinstance(item, np.datetime64):
+        return str(pd.Timestamp(item))
+    found: str | None = pa.scalar(item).cast(pa.string()).as_py()
+    if found is None or item != item:
+        raise ItemsetDtypeError("an item is missing (null or NaN)")
+    return found
+
+
+def _texts(items: Iterable[Any]) -> set[str]:
+    return {*map(_text, items)}
+
+
+def _read_lists(frame: pd.DataFrame, place: int) -> list[list[str] | None]:
+    """Return the labels of each row, in the order of a list, or sorted; None for a missing row."""
+    texts: dict[Any, str] = {}
+    kinds = set[type]()
+    rows: list[list[str] | None] = []
+    for number, row in enumerate(frame.iloc[:, place]):
+        if is_missing(row):
+            rows.append(None)
+            continue
+        if not isinstance(row, ROW_TYPES):
+            raise ItemsetDtypeError("a row is not a list", where=f"row {number}", got=type(row).__name__)
+        items = sorted(row) if isinstance(row, (set, frozenset)) else [*row]
+        kinds.update(map(type, items))
+        for item in {*items} - texts.keys():
+            texts[item] = _text(item)
+        rows.append([texts[item] for item in items])
+    if len(kinds) > 1:
+        got, hint = ", ".join(sorted(kind.__name__ for kind in kinds)), "convert them to text"
+        raise ItemsetDtypeError("the items have several types", got=got, hint=hint)
+    return rows
+
+
+def _read_rows(frame: pd.DataFrame, place: int) -> Rows:
+    """Return the labels of each row; a repetition of a label is another label."""
+    rows = []
+    for row in _read_lists(frame, place):
+        times = Counter(row or ())
+        again = ((label, number) for label, n in times.items() for number in range(1, n))
+        rows.append(None if row is None else frozenset(chain(times, again)))
+    return rows
+
+
+def _name(label: Any) -> Any:
+    """Return the text of a label or of a repetition."""
+    return label if isinstance(label, str) else label[0]
+
+
+def _named(row: Items | None, names: Collection[Any]) -> Items:
+    """Return the named labels of a row, with their repetitions."""
+    return frozenset(each for each in row or () if _name(each) in names)
+
+
+def _present(rows: Rows) -> list[Items]:
+    return [row for row in rows if row is not None]
+
+
+def _labels(rows: Rows) -> set[str]:
+    return {*map(_name, chain(*_present(rows)))}
+
+
+def _members(label: str) -> list[str]:
+    """Return the members of a label such as (a,b); none for other texts."""
+    if label[:1] + label[1:][-1:] != "()":
+        return []
+    members, depth = [""], 0
+    for mark in re.findall(r"\\?.", label[1:-1], re.DOTALL):
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0 or (len(mark) > 1 and mark[1] not in "\\,()<"):
+            return []
+        if mark == "," and not depth:
+            members.append("")
+        else:
+            members[-1] += mark[-1]
+    return [] if depth else members if len(members) > 1 else _members(label[1:-1])
+
+
+def _check_named(
+    rows: Rows, named: NamedItems, mapping: MappedItems | None, *, occur: bool = True, once: bool = True
+) -> set[str]:
+    """Return the texts of named items, and refuse those that cannot be counted by their labels.
+
+    They are members of sets or, with ``occur``, in no row and not suppressed. With ``once`` and without a
+    mapping, refuse rows with two labels of an item.
+    """
+    labels, names = _labels(rows), _texts(named)
+    members = {label: found for label in labels if (found := _members(label))}
+    plain, left_out = (mapping.plain_labels, mapping.left_out) if mapping else ((), ())
+    hidden = {*chain(*(found for label, found in members.items() if label not in plain))}
+    _require(not names & hidden, "a named item is a member of a published set", named.name, _SPELLING)
+    gone = _texts(item for number, item in enumerate(named) if number in left_out)
+    _require(not occur or names <= labels | gone, "a named item does not occur", named.name, _SPELLING)
+    for row in {*_present(rows)} if once and mapping is None and members else ():
+        items = [*chain(*(members.get(label, [label]) for label in row & labels))]
+        _require(len(items) == len({*items}), "labels of a row share an item", named.name, _SPELLING)
+    return names
+
+
+def _count_emptied(rows: Rows, k: int | None, suppression: Suppression | None) -> int:
+    """Count the rows that suppression emptied, if they are fewer than k, and other rows have labels."""
+    if k is None or suppression is None or not suppression.suppresses or not any(rows):
+        return 0
+    number = rows.count(_NOTHING) - suppression.empty_rows
+    return number if 0 < number < k else 0
+
+
+# --- The search: all itemsets that rows contain, size by size
+
+
+class _Row(NamedTuple):
+    """The labels that an attacker may know, those to be inferred, and those of other rows that are public."""
+
+    known: Items
+    secrets: Items = _NOTHING
+    shown: Items = _NOTHING
+
+
+class _Search:
+    """Find the rows that contain an itemset in fewer than k rows, or in too many with the same secret."""
+
+    def __init__(
+        self, rows: Iterable[_Row], k: int, m: int | None, share: Fraction, efforts: Mapping[str, int]
+    ) -> None:
+        self.weights = Counter(rows)
+        self.rows, holders = [*self.weights], defaultdict[Any, set[int]](set)
+        for number, row in enumerate(self.rows):
+            for label in row.known:
+                holders[label].add(number)
+        self.labels = sorted(holders, key=lambda label: len(holders[label]))  # the rarest first
+        rank = {label: number for number, label in enumerate(self.labels)}
+        self.items = [sorted(rank[label] for label in row.known) for row in self.rows]
+        self.efforts = [efforts.get(_name(label), 1) for label in self.labels]
+        self.k, self.share, self.budget = k, share, sum(self.efforts) if m is None else m
+        # No itemset of a row is rare if k rows contain the whole row.
+        self.unsafe = {
+            number
+            for number, items in enumerate(self.items)
+            if items and self._count(set.intersection(*(holders[self.labels[item]] for item in items))) < k
+        }
+        self.exposed = set[int]()
+        if m is None:
+            self.exposed, self.unsafe = self.unsafe, self.exposed
+
+    def judge(self, size: int) -> bool:
+        """Judge all itemsets of a size, after all smaller ones; return whether there is one."""
+        self.found = False
+        self._visit([], range(len(self.rows)), size, self.budget)
+        return self.found
+
+    def threatened(self) -> set[_Row]:
+        """Return the rows that contain a threat."""
+        return {self.rows[number] for number in self.exposed}
+
+    def _visit(self, itemset: list[int], rows: Iterable[int], left: int, budget: int) -> None:
+        """Extend an itemset by items that are more frequent than its own."""
+        check_time()
+        holders = defaultdict[int, list[int]](list)
+        for number in rows:
+            items = self.items[number]
+            for item in items[bisect_right(items, itemset[-1]) if itemset else 0 :]:
+                holders[item].append(number)
+        for item, held in holders.items():
+            rest, larger = budget - self.efforts[item], [*itemset, item]
+            if rest < 0 or self.exposed.issuperset(held):
+                continue
+            secret = self._count_secret(larger, held) if self.share < 1 else 0
+            if self.unsafe.isdisjoint(held) and secret <= self.share * self.k:
+                continue
+            if left > 1:
+                self._visit(larger, held, left - 1, rest)
+                continue
+            self.found, n_rows = True, self._count(held)
+            if n_rows < self.k or secret > self.share * n_rows:
+                self.exposed.update(held)
+                self.unsafe.difference_update(held)
+
+    def _count(self, rows: Iterable[int]) -> int:
+        return sum(self.weights[self.rows[number]] for number in rows)
+
+    def _count_secret(self, itemset: Iterable[int], rows: Iterable[int]) -> int:
+        found = {row: self.weights[row] for row in map(self.rows.__getitem__, rows)}
+        return _count_secret(found, {self.labels[item] for item in itemset})
+
+
+def _count_secret(weights: Mapping[_Row, int], known: Collection[Any] = ()) -> int:
+    """Count the rows with the most frequent secret that is not known, also those in which it is public."""
+    hidden, shown = Counter[Any](), Counter[Any]()
+    for row, weight in weights.items():
+        for label in row.secrets:
+            hidden[label] += weight
+        for label in row.shown:
+            shown[label] += weight
+    return max((n + shown[label] for label, n in hidden.items() if label not in known), default=0)
+
+
+# Candidate rows by any name, and the names of those whose attackers know these candidates.
+_Crowd = tuple[Mapping[Any, _Row], Iterable[Any]]
+
+
+def _one_crowd(rows: Iterable[_Row]) -> list[_Crowd]:
+    named = dict(enumerate(rows))
+    return [(named, named)]
+
+
+def _judge_crowds(
+    crowds: Iterable[_Crowd],
+    k: int,
+    m: int | None,
+    share: Fraction = _ALL,
+    efforts: Mapping[str, int] | None = None,
+    *,
+    empty: bool = True,
+) -> tuple[set[Any], int | None]:
+    """Return the names of the rows at risk, and the size up to which itemsets were judged (None: all).
+
+    With ``empty``, the empty itemset, which all candidate rows contain, is judged as well.
+    """
+    at_risk, judged, searches = set[Any](), None, []
+    for rows, own in crowds:
+        secret = _count_secret(Counter(rows.values()))
+        if empty and (len(rows) < k or secret > share * len(rows)):
+            at_risk.update(own)
+        else:
+            searches.append((_Search(rows.values(), k, m, share, efforts or {}), rows, own))
+    try:
+        for size in count(1) if m is None else range(1, m + 1):
+            if not max([search.judge(size) for search, _, _ in searches], default=False):
+                break
+    except TimeLimitError:
+        judged = size - 1
+    for search, rows, own in searches:
+        threatened = search.threatened()
+        at_risk.update(name for name in own if rows[name] in threatened)
+    return at_risk, judged
+
+
+# --- Guarantees, each by its definition: the number of rows at risk, and the size up to which they are judged
+
+_Found = tuple[int, int | None]
+
+
+def _judge_km(guarantee: Any, table: _Table) -> _Found:
+    rows = table.read()
+    m = guarantee.m if isinstance(guarantee, KmAnonymity) else guarantee.constraints.m
+    return _with_emptied(
+        guarantee, rows, *_judge_crowds(_one_crowd(map(_Row, _present(rows))), guarantee.k, m)
+    )
+
+
+def _with_emptied(guarantee: Any, rows: Rows, at_risk: Collection[Any], judged: int | None = None) -> _Found:
+    """Count the rows at risk, and add those that suppression emptied."""
+    emptied = _count_emptied(rows, guarantee.k, Suppression.of(guarantee.mapping))
+    return min(len(at_risk) + emptied, len(_present(rows))), judged
+
+
+def _judge_lm(guarantee: Any, table: _Table) -> _Found:
+    rows = table.read()
+    names = _check_named(rows, guarantee.sensitive, guarantee.mapping)
+    split = [_Row(row - (own := _named(row, names)), own) for row in _present(rows)]
+    found = _judge_crowds(_one_crowd(split), guarantee.k or 1, guarantee.m, Fraction(1, guarantee.l))
+    return _with_emptied(guarantee, rows, *found)
+
+
+def _judge_rho(guarantee: Any, table: _Table) -> _Found:
+    rows = table.read()
+    names = _check_named(rows, guarantee.sensitive, guarantee.mapping)
+    split = [_Row(row, _named(row, names)) for row in _present(rows)]  # sensitive items may be known as well
+    at_risk, judged = _judge_crowds(_one_crowd(split), 1, guarantee.m, guarantee.rho)
+    return len(at_risk), judged
+
+
+def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
+    if isinstance(guarantee.constraints, AllItemsets):
+        return _judge_km(guarantee, table)
+    rows = table.read()
+    became, present = _read_mapping(rows, guarantee.mapping), _present(rows)
+    listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
+    threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
+    return _with_emptied(guarantee, rows, _holding(present, threats))
+
+
+def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | None]:
+    """Return the label of each original item, None if it is suppressed."""
+    labels = _labels(rows)
+    if mapping is None:
+        return {label: label for label in labels}
+    items, published = mapping["item"], mapping["generalized"]
+    pairs = zip(items, published, published.isna(), strict=True)
+    became = {_text(item): None if gone else _text(label) for item, label, gone in pairs}
+    fits = len(became) == len(items) and (mapping["group"] == 0).all() and labels <= {*became.values()}
+    _require(
+        fits, "the mapping is not that of these rows", "mapping", "pass the global mapping of the release"
+    )
+    return became
+
+
+def _publish(items: Iterable[Any], became: Mapping[str, str | None]) -> Items:
+    """Return the published form of an itemset."""
+    texts = _texts(items)
+    _require(texts <= became.keys(), "a listed item does not occur in the data", "guarantee", _SPELLING)
+    return frozenset(became[each] for each in texts) - {None}
+
+
+def _matching(rows: Iterable[Items], itemset: Items) -> list[Items]:
+    return [row for row in rows if itemset <= row]
+
+
+def _holding(rows: Iterable[Items], threats: Sequence[Items]) -> list[Items]:
+    """Return the rows that contain one of some itemsets."""
+    return [row for row in rows if any(each <= row for each in threats)]
+
+
+def _judge_rules(guarantee: Any, table: _Table) -> _Found:
+    rows, rules, k, c = table.read(), guarantee.rules, guarantee.k, guarantee.c
+    mapping = MappedItems.of_named(guarantee.mapping, guarantee.sensitive)
+    names = _check_named(rows, guarantee.sensitive, mapping)
+    if mapping is None:
+        _check_named(rows, rules.known_items, None, occur=False)
+    became, present = _read_mapping(rows, guarantee.mapping), _present(rows)
+    if isinstance(rules, AllRules):
+        public = became.keys() - names if rules.public is None else rules.public
+        published = [_publish([each], became) for each in public]
+        known = {*chain(*published)}
+        crowds = _one_crowd(_Row(_named(row, known), _named(row, names)) for row in present)
+        found = _judge_crowds(crowds, k, rules.m, c, empty=_NOTHING in published)
+        return _with_emptied(guarantee, rows, *found)
+    threats, listed = list[Items](), rules.to_frame()
+    for items, sensitive in zip(listed["known"], listed["sensitive"], strict=True):
+        image = _publish(items, became)
+        matching = _matching(present, image)
+        inferred = len(_matching(matching, frozenset(_texts(sensitive))))
+        if 0 < len(matching) < k or inferred > c * len(matching):
+            threats.append(image)
+    return _with_emptied(guarantee, rows, _holding(present, threats))
+
+
+def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
+    private, p, mapping = guarantee.private, guarantee.p, guarantee.mapping
+    lists = [_read_rows(table.frame, place) for place in find_columns(*table, private)]
+    rows, of_items = lists[0], isinstance(private, NamedItems)
+    names = _check_named(rows, private if of_items else NamedItems.of([], "private"), mapping, occur=False)
+    _require(names <= _labels(rows), "a private item does not occur", "private", _SPELLING)
+    efforts: dict[str, int] = {}
+    if guarantee.effort is not None:
+        items, values = guarantee.effort.items.to_pylist(), guarantee.effort.values.tolist()
+        efforts = dict(zip(map(_text, items), values, strict=True))
+    secrets = [_named(row, names) for row in rows] if of_items else [row or _NOTHING for row in lists[1]]
+    every, split = {*chain(*secrets)}, dict[int, _Row]()
+    for number, own in enumerate(secrets):
+        row = rows[number] or _NOTHING
+        what, hint = "an item is both public and private in a row", "remove it from one of the columns"
+        _require(of_items or not row & own, what, "private", hint)
+        known = frozenset(each for each in row - own if efforts.get(_name(each), 1) <= p)
+        split[number] = _Row(known, own, (row - own) & every)
+    # An attacker may know in which columns a row is missing.
+    kinds: list[list[Rows]] = [[], *([each] for each in lists), lists]
+    chosen = {tuple(n for n in split if all(each[n] is not None for each in kind)) for kind in kinds}
+    crowds = [({n: split[n] for n in own}, own) for own in chosen]
+    at_risk, judged = _judge_crowds(crowds, guarantee.k, p, guarantee.h, efforts)
+    bare = sum(not split[n].known for n, row in enumerate(rows) if row is not None)
+    had = mapping.rows_without_public if mapping is not None and mapping.suppresses else bare
+    emptied = bare - had if had < bare < guarantee.k and any(row.known for row in split.values()) else 0
+    return min(len(at_risk) + emptied, len(rows)), judged
+
+
+def _judge_public(guarantee: Any, table: _Table) -> _Found:
+    rows = table.read()
+    names = _check_named(rows, guarantee.public, guarantee.mapping, occur=False, once=False)
+    return _in_small_classes([row if row is None else _named(row, names) for row in rows], guarantee.k)
+
+
+def _judge_transactional(guarantee: Any, table: _Table) -> _Found:
+    rows = _read_lists(table.frame, find_column(*table))
+    return _in_small_classes([row if row is None else tuple(row) for row in rows], guarantee.k)
+
+
+def _judge_classes(guarantee: Any, table: _Table) -> _Found:
+    return _in_small_classes(_read_classes(table.frame, guarantee.quasi), guarantee.k)
+
+
+def _in_small_classes(classes: Iterable[Hashable], k: int) -> _Found:
+    return sum(number for number in Counter(classes).values() if number < k), None
+
+
+def _read_classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> list[tuple[str, ...]]:
+    """Return the displayed values of quasi-identifiers; missing values of a typed column are equal."""
+    columns = []
+    for place in find_quasi(frame, quasi):
+        column = frame.iloc[:, place]
+        is_typed = column.dtype != object
+        columns.append(["" if is_typed and pd.isna(value) else repr(value) for value in column])
+    return [*zip(*columns, strict=True)]
+
+
+def _judge_quasi(guarantee: Any, table: _Table) -> _Found:
+    frame, k, mapping = table.frame, guarantee.k, guarantee.mapping
+    labels = getattr(guarantee, "columns", None) or [table.column]
+    lists = [_Table(frame, label).read() for label in labels]
+    names, share = set[str](), _ALL
+    if isinstance(guarantee, KLm):
+        names = _check_named(lists[0], guarantee.sensitive, mapping)
+        share = Fraction(1, guarantee.l)
+    classes, crowds, emptied = defaultdict[Any, list[int]](list), list[_Crowd](), list[int]()
+    for number, value in enumerate(_read_classes(frame, guarantee.quasi)):
+        classes[value].append(number)
+    for own in classes.values():
+        groups = defaultdict[Any, list[int]](list)  # by the columns in which rows are not missing
+        for number in own:
+            groups[tuple(place for place, rows in enumerate(lists) if rows[number] is not None)].append(
+                number
+            )
+        for kind, members in groups.items():
+            among = [n for n in own if all(lists[place][n] is not None for place in kind)]
+            cells = {n: [(place, each) for place in kind for each in lists[place][n] or ()] for n in among}
+            split = {}
+            for number, labelled in cells.items():
+                secrets = frozenset(cell for cell in labelled if _name(cell[1]) in names)
+                split[number] = _Row(frozenset(labelled) - secrets, secrets)
+            crowds.append((split, members))
+        for rows in lists:
+            empty = [number for number in own if rows[number] == _NOTHING]
+            emptied += empty if len(empty) < k and any(rows[number] for number in own) else []
+    at_risk, judged = _judge_crowds(crowds, k, guarantee.m, share)
+    if mapping is not None and mapping.suppresses and len(emptied) > mapping.empty_rows:
+        at_risk.update(emptied)
+    return len(at_risk), judged
+
+
+def _judge_groups(guarantee: Any, table: _Table) -> _Found:
+    rows, counts, k, judged = table.read(), guarantee.classes, guarantee.k, None
+    names = _check_named(rows, guarantee.sensitive, guarantee.mapping, occur=False, once=False)
+    present, found = {n: row for n, row in enumerate(rows) if row is not None}, _labels(rows)
+    at_risk = {n for n, row in present.items() if _named(row, names)}
+    if counts is not None:
+        groups, group_of = counts.groups.tolist(), table.values(added_label(table.frame, GROUP))
+        fits = Counter(group_of) == Counter(dict(zip(groups, counts.sizes.tolist(), strict=True)))
+        _require(fits, "the table of counts has other rows", "classes", _CLASSES)
+        sizes = Counter(group_of[n] for n in present)
+        lines = zip(counts.group.tolist(), counts.items.to_pylist(), counts.counts.tolist(), strict=True)
+        for place, item, number in lines:
+            found |= {item} if number else set()
+            if number * guarantee.p > sizes[groups[place]]:
+                at_risk.update(n for n in present if group_of[n] == groups[place])
+    _require(names <= found, "a sensitive item is in no group", "sensitive", _CLASSES)
+    if k is not None:
+        public = {n: _Row(row - _named(row, names)) for n, row in present.items()}
+        rare, judged = _judge_crowds([(public, public)], k, guarantee.m)
+        at_risk |= rare
+        if _count_emptied(rows, k, guarantee.mapping):
+            at_risk.update(n for n, row in present.items() if not row)
+    return len(at_risk), judged
+
+
+def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
+    """Count the records of clusters that violate one of the conditions that suffice for the guarantee."""
+    ChunkTable.of(*table)  # refuses other frames
+    k, m = guarantee.k, guarantee.m
+    joints, sizes, crowds = dict[int, int](), dict[int, int](), list[_Crowd]()
+    chunks = defaultdict[int, defaultdict[int, list[Items]]](lambda: defaultdict(list))
+    for name, joint, size, chunk, row in zip(*map(table.values, NAMES), table.read(), strict=True):
+        joints[name], sizes[name] = joint, size
+        chunks[name][chunk].append(row or _NOTHING)
+    parts: dict[int, list[int]] = {name: [] for name in sizes}  # the clusters within each
+    for name in sizes:
+        above = joints[name]
+        while above:
+            parts[above].append(name)
+            above = joints[above]
+    failed = set[int]()
+    for name, size in sizes.items():
+        records = [rows for chunk, rows in chunks[name].items() if chunk]
+        for rows in records:
+            split = {(name, number): _Row(row) for number, row in enumerate(rows)}
+            crowds.append((split, split))
+        own = Counter(chain(*(_NOTHING.union(*rows) for rows in chunks[name].values())))
+        below = Counter(
+            chain(*(row for part in parts[name] for rows in chunks[part].values() for row in rows))
+        )
+        is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below)
+        has_terms = any(chunks[name][0])
+        if not parts[name]:
+            several = len(records) if m is None else min(len(records), m)
+            needed = 0 if has_terms else size + k * max(several - 1, 0)
+            is_bad = is_bad or size < k or sum(map(len, records)) < needed
+        # By the pigeonhole principle, two terms that occur more often than there are records share a record.
+        tops = sorted(max(Counter(chain(*rows)).values()) for rows in records)
+        rival = max([*tops[-2:-1], *below.values(), int(has_terms)])
+        if is_bad or (guarantee.safe and tops and rival and tops[-1] + rival > size):
+            failed.add(name)
+    rare, judged = _judge_crowds(crowds, k, m)
+    failed.update(name for name, _ in rare)
+    within = failed.union(*(parts[name] for name in failed))
+    return sum(sizes[name] for name in within if not parts[name]), judged
+
+
+_JUDGES: dict[type, Callable[[Any, _Table], _Found]] = {
+    KmAnonymity: _judge_km,
+    PrivacyConstraints: _judge_constraints,
+    LmDiversity: _judge_lm,
+    RhoUncertainty: _judge_rho,
+    Coherence: _judge_coherence,
+    PSRules: _judge_rules,
+    PublicK: _judge_public,
+    TransactionalK: _judge_transactional,
+    KAnonymity: _judge_classes,
+    KKm: _judge_quasi,
+    KLm: _judge_quasi,
+    SensitiveGroups: _judge_groups,
+    DisassociatedKm: _judge_chunks,
+}
