@@ -240,6 +240,11 @@ def check_audit_options(arguments: Arguments) -> None:
             "--chunks goes with -k, -m and --safe alone",
             "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole",
         ),
+        (
+            arguments.independent and (arguments.stream or arguments.previous or arguments.unit is not None),
+            "--independent goes with neither --stream nor --previous nor --unit",
+            "it counts one table in memory, whose rows are persons",
+        ),
     )
     several = arguments.stream or arguments.unit is not None or arguments.previous is not None
     hint = "audit one table with a row per person, or leave out such items before"

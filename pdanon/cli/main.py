@@ -398,6 +398,8 @@ def _audit(arguments: Arguments) -> Outcome:
             audit = _audit_table(table, arguments, guarantee)
         n_rows, counted, hashed = _describe_audited(table, arguments)
     short = shortfall({"m": getattr(guarantee, "m", None)}, audit.guarantee)
+    if arguments.independent and audit.guarantee != guarantee:
+        short = f"only {audit.guarantee!r}, as the time limit ended the audit"
     threats = None
     if arguments.threats:
         with stage("listing threats"):
@@ -425,6 +427,7 @@ def _audit(arguments: Arguments) -> Outcome:
         **{"guarantee": audit.guarantee, "holds": audit.holds, "rows_at_risk": audit.rows_at_risk},
         **{"counted": _counted(arguments), "rows": n_rows, "proven": short or None, "sha256": hashed},
         "threats": None if threats is None else len(threats),
+        "independent": arguments.independent,
     }
     return Outcome(facts, show, 0 if audit.holds else 1, files=_files_of(arguments))
 
@@ -448,10 +451,9 @@ def _describe_audited(table: pd.DataFrame | Path | str, arguments: Arguments) ->
 def _audit_table(table: pd.DataFrame | Path | str, arguments: Arguments, guarantee: Guarantee) -> Audit:
     """Audit a table, or with the earlier releases of the same persons."""
     if arguments.previous is None or not isinstance(table, pd.DataFrame):
-        starred = {"suppressed": arguments.suppressed} if arguments.suppressed else {}
-        audit: Audit = bound_function("audit", table, arguments.column, unit_of(arguments))(
-            guarantee, **starred
-        )
+        asked = {"suppressed": arguments.suppressed, "independent": arguments.independent}
+        count = bound_function("audit", table, arguments.column, unit_of(arguments))
+        audit: Audit = count(guarantee, **{name: value for name, value in asked.items() if value})
         return audit
     previous: list[Any] = [read(source, arguments) for source in arguments.previous]
     key = arguments.key
@@ -497,6 +499,7 @@ def _verify(arguments: Arguments) -> Outcome:
         _with_stored_types(_read_verified(arguments.release, arguments, Form(column=column, **text)), stored),
         original=_read_original(stored, arguments, form),
         **{name: _read_described(stored, arguments, name) for name in ("mapping", "classes")},
+        independent=arguments.independent,
     )
     facts = {"matches": found.matches, "checks": found.checks}
     return Outcome(facts, partial(print, found), 0 if found.matches else 1)

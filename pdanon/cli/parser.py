@@ -200,6 +200,7 @@ _IN = one("the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) 
 _RELEASE_HELP = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
 _QUASI = one(QUASI_HELP, "COLUMN", nargs="+")
 _OUT = file("write the table: .parquet or .csv", new_table)
+_INDEPENDENT = switch("count by a second program, which shares no count or search with the algorithms")
 _UNIT = {  # of tables in which a person has several rows, which stay rows
     "--unit": one(
         "the column that identifies the person of a row, instead of --by: lines are published as lines, "
@@ -396,6 +397,7 @@ _AUDIT = {
         "with --chunks: also check that no two items of different chunks must be in the same record"
     ),
     "--threats": file("write the minimal itemsets that break the guarantee", new_table),
+    "--independent": _INDEPENDENT,
 }
 _VERIFY = {
     "evidence": one("the JSON file of --evidence, or of result.evidence in Python", "EVIDENCE", Path),
@@ -403,6 +405,7 @@ _VERIFY = {
     "--original": one("the original, to compare it and its risk", "FILE"),
     "--mapping": file("the mapping of the release; guarantees by constraints or rules need it", table_file),
     "--classes": file("the second table of a release by cahd or disassociate", table_file),
+    "--independent": _INDEPENDENT,
     **_FORM,
 }
 _RISK = {

@@ -105,6 +105,7 @@ def collect(
     head: Mapping[str, str | None],
     population: pd.DataFrame | FilePath | None = None,
     redact: str = "unpublished",
+    independent: bool = False,
 ) -> Evidence:
     """Collect the facts of a result: see `Anonymized.evidence`."""
     check_known(redact, REDACTIONS, "redaction", where="redact")
@@ -121,9 +122,19 @@ def collect(
         hint = "the frame was changed after the release; make the release again"
         got = f"{audit.rows_at_risk} rows at risk"
         raise GuaranteeError("the guarantee does not hold any more", where="result.frame", got=got, hint=hint)
+    confirmed = {}
+    if independent:
+        other = guarantees.audit(frame, guarantee, column, independent=True)
+        if not other.holds:
+            hint = "do not release it, and report the difference of the two audits"
+            got = f"{other.rows_at_risk} rows at risk"
+            raise GuaranteeError("the independent audit disagrees", where="result.frame", got=got, hint=hint)
+        confirmed["independent"] = repr(other.guarantee)
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
     tables = _tables(result, original, redact)
     alerts = [*filter(None, [shortfall(result.parameters, guarantee), result.useless])]
+    facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
+    facts["verdict"] |= confirmed
     return Evidence(
         head=given,
         made={"time": report_time(), "versions": library_versions()},
@@ -132,7 +143,7 @@ def collect(
         guarantee=describe_guarantee(guarantee, column, _may_name(result, redact)),
         risk=risk,
         thresholds=compare_thresholds(risk),
-        **count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts),
+        **facts,
         loss={name: value if math.isfinite(value) else None for name, value in known_losses(result).items()},
         tables=tables,
     )
@@ -510,6 +521,8 @@ def _sections(evidence: Evidence) -> Iterator[str]:
         f"All {verdict['rows']:,} released rows were counted again for this page, without the algorithm. "
         f"{verdict['rows_at_risk']:,} of them are at risk."
     )
+    if "independent" in verdict:
+        recount += f" A second, independent program confirmed {verdict['independent']}."
     yield section(
         "The promise",
         paragraph(evidence.promise),

@@ -23,6 +23,7 @@ from pdanon.evaluation.evidence import (
 from pdanon.evaluation.html import library_versions
 from pdanon.evaluation.matches import Facts, count_risks
 from pdanon.evaluation.report import ALL_ITEMS
+from pdanon.guarantees import audit as count_independently
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.validation import FilePath, check_frame, check_path
@@ -82,6 +83,7 @@ def verify(
     original: pd.DataFrame | None = None,
     mapping: pd.DataFrame | None = None,
     classes: pd.DataFrame | None = None,
+    independent: bool = False,
 ) -> Verification:
     """Count the facts of evidence again from the tables of a release, and compare them.
 
@@ -98,6 +100,8 @@ def verify(
         Guarantees by constraints or rules need it.
     classes : pandas.DataFrame, optional
         The second table of a release by `cahd` or `disassociate`.
+    independent : bool
+        Also count the guarantee by the independent audit of `pdanon.audit`.
 
     Returns
     -------
@@ -152,7 +156,8 @@ def verify(
     checks += [
         _check_unknown(name) for name in tables if tables[name] is not None and name not in stored.tables
     ]
-    return Verification((*checks, *_check_facts(stored, release, mapping, classes, original)))
+    facts = _check_facts(stored, release, mapping, classes, original, independent)
+    return Verification((*checks, *facts))
 
 
 def _check_seal(stored: Evidence, seal: str) -> Check:
@@ -221,6 +226,7 @@ def _check_facts(
     mapping: pd.DataFrame | None,
     classes: pd.DataFrame | None,
     original: pd.DataFrame | None,
+    independent: bool,
 ) -> Iterator[Check]:
     """Count the guarantee and what follows from it again, and list what cannot be counted."""
     compared, unchecked = _check_parameters(stored)
@@ -232,6 +238,7 @@ def _check_facts(
     try:
         guarantee, column = read_guarantee(stored.guarantee, release, stored.redact, mapping, classes)
         audit = guarantee.audit(release, column)
+        other = count_independently(release, guarantee, column, independent=True) if independent else None
     except (RecountError, PdanonError) as reason:
         yield Check("guarantee", False, f"not counted again: {_first_line(reason)}")
         unchecked += ["promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"]
@@ -240,6 +247,13 @@ def _check_facts(
         lists = [items for _, items in named_items(stored.guarantee)]
         names_all = all(items["number"] == len(items["named"]) for items in lists)
         yield _check_guarantee(stored, release, audit)
+        if other is not None:
+            found = f"{other.guarantee!r}, {other.rows_at_risk:,} of {len(release):,} rows at risk"
+            is_whole = repr(other.guarantee) == repr(audit.guarantee)
+            same = other.rows_at_risk == audit.rows_at_risk
+            yield Check("recount", (True if is_whole else None) if same else False, found)
+        elif "independent" in stored.verdict:
+            unchecked.append("verdict.independent")
         requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
         alerts = [*filter(None, [shortfall(requested, guarantee)])]
         described = describe_table(release)

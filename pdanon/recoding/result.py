@@ -366,6 +366,7 @@ class Anonymized(Labelled):
         note: str | None = None,
         population: pd.DataFrame | str | os.PathLike[str] | None = None,
         redact: str = "unpublished",
+        independent: bool = False,
     ) -> None:
         """Write what was promised, counted and published, for those who approve a release or check it later.
 
@@ -389,6 +390,8 @@ class Anonymized(Labelled):
         redact : {"unpublished", "all", "none"}
             The items of the guarantee, such as sensitive ones, that are not named: those that the release
             does not publish, all (for a public page), or none (for the people who approve).
+        independent : bool
+            Also count the guarantee by the independent audit of `pdanon.audit`, and state that it agreed.
 
         Raises
         ------
@@ -434,7 +437,8 @@ class Anonymized(Labelled):
         """
         head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
-        Views.evidence(self, path, original, head=head, population=population, redact=redact)
+        given = {"population": population, "redact": redact, "independent": independent}
+        Views.evidence(self, path, original, head=head, **given)
 
     @called_by_name
     def meets(self, threshold: str) -> ThresholdCheck:
