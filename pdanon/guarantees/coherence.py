@@ -148,10 +148,14 @@ class Coherence(ListModel):
         if isinstance(self.private, NamedItems):
             refuse_members(parts.itemsets, self.private, self.mapping)
         # If the empty itemset is a threat, it is the only minimal one.
-        for rows in parts.crowds():
+        lost, list_empty = np.zeros(len(parts.offsets) - 1, np.bool_), None
+        for mask, rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.totals.max(initial=0))
             if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:
-                return Audit(self, n_rows, partial(self._list_threats, rows, empty_itemset(n_rows)))
+                list_empty = list_empty or partial(self._list_threats, rows, empty_itemset(n_rows))
+                lost |= mask
+        if list_empty is not None and lost.all():
+            return Audit(self, parts.n_rows, list_empty)
         knowable, efforts = knowable_items(self, parts)
         most = self.p if efforts is None else max(most_items(efforts, self.p), 1)
         crowds, private = [parts], parts.columns.private
@@ -175,10 +179,12 @@ class Coherence(ListModel):
             found = concatenate([*map(find_threats, searches)])
             return self._list_threats(parts, minimal_sets(found.distinct()))
 
-        at_risk = find_rows(searches[0])
+        at_risk = lost | find_rows(searches[0])
         for each in searches[1:]:
             at_risk[has_private] |= find_rows(each)
-        audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
+        audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_empty or list_threats)
+        if list_empty is not None:
+            return audit
         return add_emptied(audit, self._count_emptied(parts), parts.n_rows, parts.itemsets)
 
     @property
@@ -297,12 +303,15 @@ class PublicAndPrivate:
         """The list column that is recoded."""
         return self.columns.itemsets
 
-    def crowds(self) -> list[PublicAndPrivate]:
-        """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing."""
+    def crowds(self) -> list[tuple[Mask, PublicAndPrivate]]:
+        """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing.
+
+        A mask tells which rows these are.
+        """
         masks = [~each.nulls for each in self.columns.columns]
-        found = [self]
+        found = [(np.ones(len(self.offsets) - 1, np.bool_), self)]
         for mask in [*masks, *([masks[0] & masks[1]] if len(masks) > 1 else [])]:
-            found += [] if mask.all() else [self.within_rows(mask)]
+            found += [] if mask.all() else [(mask, self.within_rows(mask))]
         return found
 
     def within_rows(self, chosen: Mask) -> PublicAndPrivate:

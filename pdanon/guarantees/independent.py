@@ -1,13 +1,12 @@
 """A second audit that counts each guarantee from its definition, in plain Python.
 
-It reads the released values as Python lists, and shares no encoding, count or search with the audit. Only the
-parameters of a guarantee and the columns of a frame are found in the same way.
+It reads the released values as Python lists, and shares no encoding, count or search with the audit. Only
+the parameters of a guarantee, the columns of a frame and the labels of sets are read in the same way.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from fractions import Fraction
 from itertools import chain, count
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -26,7 +24,7 @@ from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
-from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.named import MappedItems, NamedItems
 from pdanon.guarantees.ps import AllRules, PSRules
 from pdanon.guarantees.rho import RhoUncertainty
@@ -43,6 +41,7 @@ from pdanon.itemsets.columns import (
     label_position,
 )
 from pdanon.itemsets.libraries import takes_tables
+from pdanon.itemsets.mapping import label_members
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
 
 SECONDS = 60.0  # the default time limit
@@ -106,8 +105,6 @@ def _text(item: Any) -> str:
     """Return an item as it is published."""
     if isinstance(item, (str, dt.datetime, dt.timedelta)):
         return str(item)
-    if isinstance(item, np.datetime64):
-        return str(pd.Timestamp(item))
     found: str | None = pa.scalar(item).cast(pa.string()).as_py()
     if found is None or item != item:
         raise ItemsetDtypeError("an item is missing (null or NaN)")
@@ -168,22 +165,6 @@ def _labels(rows: Rows) -> set[str]:
     return {*map(_name, chain(*_present(rows)))}
 
 
-def _members(label: str) -> list[str]:
-    """Return the members of a label such as (a,b); none for other texts."""
-    if label[:1] + label[1:][-1:] != "()":
-        return []
-    members, depth = [""], 0
-    for mark in re.findall(r"\\?.", label[1:-1], re.DOTALL):
-        depth += (mark == "(") - (mark == ")")
-        if depth < 0 or (len(mark) > 1 and mark[1] not in "\\,()<"):
-            return []
-        if mark == "," and not depth:
-            members.append("")
-        else:
-            members[-1] += mark[-1]
-    return [] if depth else members if len(members) > 1 else _members(label[1:-1])
-
-
 def _check_named(
     rows: Rows, named: NamedItems, mapping: MappedItems | None, *, occur: bool = True, once: bool = True
 ) -> set[str]:
@@ -193,7 +174,7 @@ def _check_named(
     mapping, refuse rows with two labels of an item.
     """
     labels, names = _labels(rows), _texts(named)
-    members = {label: found for label in labels if (found := _members(label))}
+    members = {label: found for label in labels if (found := label_members(label))}
     plain, left_out = (mapping.plain_labels, mapping.left_out) if mapping else ((), ())
     hidden = {*chain(*(found for label, found in members.items() if label not in plain))}
     _require(not names & hidden, "a named item is a member of a published set", named.name, _SPELLING)
@@ -207,7 +188,7 @@ def _check_named(
 
 def _count_emptied(rows: Rows, k: int | None, suppression: Suppression | None) -> int:
     """Count the rows that suppression emptied, if they are fewer than k, and other rows have labels."""
-    if k is None or suppression is None or not suppression.suppresses or not any(rows):
+    if not k or suppression is None or not suppression.suppresses or not any(rows):
         return 0
     number = rows.count(_NOTHING) - suppression.empty_rows
     return number if 0 < number < k else 0
@@ -255,10 +236,6 @@ class _Search:
         self.found = False
         self._visit([], range(len(self.rows)), size, self.budget)
         return self.found
-
-    def threatened(self) -> set[_Row]:
-        """Return the rows that contain a threat."""
-        return {self.rows[number] for number in self.exposed}
 
     def _visit(self, itemset: list[int], rows: Iterable[int], left: int, budget: int) -> None:
         """Extend an itemset by items that are more frequent than its own."""
@@ -338,7 +315,7 @@ def _judge_crowds(
     except TimeLimitError:
         judged = size - 1
     for search, rows, own in searches:
-        threatened = search.threatened()
+        threatened = {search.rows[number] for number in search.exposed}
         at_risk.update(name for name in own if rows[name] in threatened)
     return at_risk, judged
 
@@ -349,43 +326,37 @@ _Found = tuple[int, int | None]
 
 
 def _judge_km(guarantee: Any, table: _Table) -> _Found:
-    rows = table.read()
-    m = guarantee.m if isinstance(guarantee, KmAnonymity) else guarantee.constraints.m
-    return _with_emptied(
-        guarantee, rows, *_judge_crowds(_one_crowd(map(_Row, _present(rows))), guarantee.k, m)
-    )
+    rows, k = table.read(), guarantee.k
+    found = _judge_crowds(_one_crowd(map(_Row, _present(rows))), k, guarantee.m)
+    return _with_emptied(rows, k, guarantee.mapping, *found)
 
 
-def _with_emptied(guarantee: Any, rows: Rows, at_risk: Collection[Any], judged: int | None = None) -> _Found:
+def _with_emptied(
+    rows: Rows, k: int | None, mapping: Any, at_risk: Collection[Any], judged: int | None = None
+) -> _Found:
     """Count the rows at risk, and add those that suppression emptied."""
-    emptied = _count_emptied(rows, guarantee.k, Suppression.of(guarantee.mapping))
+    emptied = _count_emptied(rows, k, Suppression.of(mapping))
     return min(len(at_risk) + emptied, len(_present(rows))), judged
 
 
-def _judge_lm(guarantee: Any, table: _Table) -> _Found:
-    rows = table.read()
+def _judge_inference(guarantee: Any, table: _Table) -> _Found:
+    rows, is_rho = table.read(), isinstance(guarantee, RhoUncertainty)
     names = _check_named(rows, guarantee.sensitive, guarantee.mapping)
-    split = [_Row(row - (own := _named(row, names)), own) for row in _present(rows)]
-    found = _judge_crowds(_one_crowd(split), guarantee.k or 1, guarantee.m, Fraction(1, guarantee.l))
-    return _with_emptied(guarantee, rows, *found)
-
-
-def _judge_rho(guarantee: Any, table: _Table) -> _Found:
-    rows = table.read()
-    names = _check_named(rows, guarantee.sensitive, guarantee.mapping)
-    split = [_Row(row, _named(row, names)) for row in _present(rows)]  # sensitive items may be known as well
-    at_risk, judged = _judge_crowds(_one_crowd(split), 1, guarantee.m, guarantee.rho)
-    return len(at_risk), judged
+    split = []
+    for row in _present(rows):
+        secrets = _named(row, names)
+        split.append(_Row(row if is_rho else row - secrets, secrets))  # rho: secrets may be known as well
+    share, k = (guarantee.rho, 0) if is_rho else (Fraction(1, guarantee.l), guarantee.k)
+    at_risk, judged = _judge_crowds(_one_crowd(split), k or 1, guarantee.m, share)
+    return _with_emptied(rows, k, guarantee.mapping, at_risk, judged)
 
 
 def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
-    if isinstance(guarantee.constraints, AllItemsets):
-        return _judge_km(guarantee, table)
     rows = table.read()
     became, present = _read_mapping(rows, guarantee.mapping), _present(rows)
     listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
     threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
-    return _with_emptied(guarantee, rows, _holding(present, threats))
+    return _with_emptied(rows, guarantee.k, guarantee.mapping, _holding(present, threats))
 
 
 def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | None]:
@@ -432,7 +403,7 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
         known = {*chain(*published)}
         crowds = _one_crowd(_Row(_named(row, known), _named(row, names)) for row in present)
         found = _judge_crowds(crowds, k, rules.m, c, empty=_NOTHING in published)
-        return _with_emptied(guarantee, rows, *found)
+        return _with_emptied(rows, guarantee.k, guarantee.mapping, *found)
     threats, listed = list[Items](), rules.to_frame()
     for items, sensitive in zip(listed["known"], listed["sensitive"], strict=True):
         image = _publish(items, became)
@@ -440,7 +411,7 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
         inferred = len(_matching(matching, frozenset(_texts(sensitive))))
         if 0 < len(matching) < k or inferred > c * len(matching):
             threats.append(image)
-    return _with_emptied(guarantee, rows, _holding(present, threats))
+    return _with_emptied(rows, guarantee.k, guarantee.mapping, _holding(present, threats))
 
 
 def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
@@ -569,31 +540,31 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
     for name, joint, size, chunk, row in zip(*map(table.values, NAMES), table.read(), strict=True):
         joints[name], sizes[name] = joint, size
         chunks[name][chunk].append(row or _NOTHING)
-    parts: dict[int, list[int]] = {name: [] for name in sizes}  # the clusters within each
-    for name in sizes:
-        above = joints[name]
+    times = {name: [Counter(chain(*rows)) for rows in own.values()] for name, own in chunks.items()}
+    below = {name: Counter[Any]() for name in sizes}  # in the clusters within each
+    parts: dict[int, list[int]] = {name: [] for name in sizes}
+    failed = set[int]()
+    for name, above in joints.items():
         while above:
             parts[above].append(name)
+            for each in times[name]:
+                below[above].update(each)
             above = joints[above]
-    failed = set[int]()
     for name, size in sizes.items():
-        records = [rows for chunk, rows in chunks[name].items() if chunk]
+        records, terms = [rows for chunk, rows in chunks[name].items() if chunk], chunks[name].get(0, [])
         for rows in records:
             split = {(name, number): _Row(row) for number, row in enumerate(rows)}
             crowds.append((split, split))
-        own = Counter(chain(*(_NOTHING.union(*rows) for rows in chunks[name].values())))
-        below = Counter(
-            chain(*(row for part in parts[name] for rows in chunks[part].values() for row in rows))
-        )
-        is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below)
-        has_terms = any(chunks[name][0])
+        # A term is in one chunk of those that can have parts of the same record.
+        own = Counter(chain(*times[name]))
+        is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below[name])
         if not parts[name]:
             several = len(records) if m is None else min(len(records), m)
-            needed = 0 if has_terms else size + k * max(several - 1, 0)
+            needed = 0 if any(terms) else size + k * max(several - 1, 0)
             is_bad = is_bad or size < k or sum(map(len, records)) < needed
         # By the pigeonhole principle, two terms that occur more often than there are records share a record.
         tops = sorted(max(Counter(chain(*rows)).values()) for rows in records)
-        rival = max([*tops[-2:-1], *below.values(), int(has_terms)])
+        rival = max([*tops[-2:-1], *below[name].values(), int(any(terms))])
         if is_bad or (guarantee.safe and tops and rival and tops[-1] + rival > size):
             failed.add(name)
     rare, judged = _judge_crowds(crowds, k, m)
@@ -605,8 +576,8 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
 _JUDGES: dict[type, Callable[[Any, _Table], _Found]] = {
     KmAnonymity: _judge_km,
     PrivacyConstraints: _judge_constraints,
-    LmDiversity: _judge_lm,
-    RhoUncertainty: _judge_rho,
+    LmDiversity: _judge_inference,
+    RhoUncertainty: _judge_inference,
     Coherence: _judge_coherence,
     PSRules: _judge_rules,
     PublicK: _judge_public,

@@ -68,7 +68,7 @@ def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> 
     if parts.twins is None:
         return marked
     frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
-    for rows in parts.crowds():
+    for _, rows in parts.crowds():
         frequent[:-1] |= too_many(rows.totals, rows.n_rows, guarantee.h)
     marked[:] = frequent[parts.twins]
     return marked
