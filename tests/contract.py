@@ -22,6 +22,7 @@ from naive import (
     losses as naive_losses,
 )
 
+import pdanon
 from pdanon import (
     Coherence,
     KmAnonymity,
@@ -33,6 +34,7 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.algorithms import registry
+from pdanon.errors import PdanonError
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import arrow_values
 
@@ -215,12 +217,28 @@ def run(name, frame, **asked):
 # --- what is promised of every result
 
 
+def verdict(frame, guarantee, column=None, **asked):
+    """The number of rows at risk and the guarantee that it is of, or that the audit is refused."""
+    try:
+        audit = pdanon.audit(frame, guarantee, column, **asked)
+    except PdanonError:
+        return "refused"
+    return audit.holds, audit.rows_at_risk, repr(audit.guarantee)
+
+
+def verdicts(frame, guarantee, column=None):
+    """Those of the audit and of the independent one."""
+    return verdict(frame, guarantee, column), verdict(frame, guarantee, column, independent=True)
+
+
 def assert_contract(frame, result):
     assert_released(frame, result)
     assert_mapping_of(frame, result)
     became = became_of(result)
     assert_truthful(frame, result, became)
     assert not RECOUNTS[type(result.guarantee)](result.guarantee, bags_of(result.frame))
+    one, other = verdicts(result.frame, result.guarantee)
+    assert one == other
     assert all(0 <= loss <= 1 for name, loss in result.loss.items() if name in SHARES)
     assert_losses_that_can_be_read(frame, result)
 

@@ -14,20 +14,6 @@ LETTERS = "abcdef"
 KINDS = [name for name in pdanon.guarantees.__all__ if name[0].isupper()]
 
 
-def verdict(frame, guarantee, column=None, **asked):
-    """The number of rows at risk and the guarantee that it is of, or that the audit is refused."""
-    try:
-        audit = pdanon.audit(frame, guarantee, column, **asked)
-    except PdanonError:
-        return "refused"
-    return audit.holds, audit.rows_at_risk, repr(audit.guarantee)
-
-
-def both(frame, guarantee, column=None):
-    """The verdicts of the audit and of the independent one."""
-    return verdict(frame, guarantee, column), verdict(frame, guarantee, column, independent=True)
-
-
 def some_rows(random, letters=LETTERS):
     missing, longest = random.choice([0, 0.2]), random.randint(1, 4)
     kinds = [random.sample(letters, random.randint(0, min(longest, len(letters)))) for _ in range(4)]
@@ -223,7 +209,7 @@ GUARANTEES = {
     ),
     "TransactionalK": lambda random, frame, secrets, mapping: pdanon.TransactionalK(k=random.choice([2, 3])),
     "PublicK": lambda random, frame, secrets, mapping: pdanon.PublicK(
-        k=random.choice([2, 3]), public=secrets + ["a"], mapping=mapping
+        k=random.choice([2, 3]), public=[*secrets, "a"], mapping=mapping
     ),
     "PrivacyConstraints": lambda random, frame, secrets, mapping: pdanon.PrivacyConstraints(
         constraints=known_items(random, secrets), k=random.choice([2, 3]), mapping=mapping

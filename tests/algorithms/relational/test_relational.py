@@ -177,6 +177,7 @@ def test_any_column(name, values, k):
     sizes = Counter(rows)
     assert min(sizes.values()) >= k
     assert out.txanon.audit(result.guarantee).holds
+    assert pdanon.audit(out, result.guarantee, independent=True).holds
     assert result.guarantee == KAnonymity(k, quasi=quasi)
     # truth
     for column in quasi:

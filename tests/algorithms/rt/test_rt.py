@@ -119,6 +119,7 @@ def assert_contract(frame, result, k, m):
         sensitive = frozenset(result.guarantee.sensitive)
         assert not any(naive.klm_broken(rows, k, result.guarantee.l, m, sensitive))
     assert out.txanon.audit(result.guarantee).holds
+    assert pdanon.audit(out, result.guarantee, independent=True).holds
     assert_truthful(frame, result)
     assert_classes(result)
 

@@ -1,0 +1,183 @@
+"""The independent audit: it agrees with the audit, and shares no code that counts."""
+
+from __future__ import annotations
+
+import ast
+import json
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import frame_of
+from contract import verdicts
+from random_audits import case_of
+
+import pdanon
+from examples import seeds
+from pdanon import KKm, KmAnonymity, LmDiversity, PrivacyConstraints, RhoUncertainty, TransactionalK
+from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError, PdanonError
+from pdanon.guarantees import independent
+
+ROWS = [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]
+
+
+@pytest.mark.parametrize("seed", seeds(600))
+def test_random_tables(seed):
+    frame, guarantee, column = case_of(seed)
+    if guarantee is not None:
+        one, other = verdicts(frame, guarantee, column)
+        assert one == other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_20_000_random_tables(part):
+    for seed in range(3_000 + 1_000 * part, 4_000 + 1_000 * part):
+        frame, guarantee, column = case_of(seed)
+        if guarantee is not None:
+            one, other = verdicts(frame, guarantee, column)
+            assert one == other, f"seed {seed}"
+
+
+def test_it_imports_nothing_that_counts():
+    tree = ast.parse(Path(independent.__file__).read_text(encoding="utf-8"))
+    names = {
+        (node.module, each.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("pdanon.itemsets")
+        for each in node.names
+    }
+    counting = {"codes", "support", "lists", "equality", "multisets", "encoded_columns", "row_loops"}
+    assert not counting & {module.removeprefix("pdanon.itemsets.") for module, _ in names}
+    assert "_kernels" not in Path(independent.__file__).read_text(encoding="utf-8")
+
+
+# --- Without the audit: verdicts that follow from the definitions
+
+
+@pytest.mark.parametrize(
+    ("rows", "guarantee", "at_risk"),
+    [
+        (ROWS, KmAnonymity(2, 1), 1),
+        (ROWS, KmAnonymity(4, 1), 3),
+        ([["a", "b"], ["a", "b"], ["b", "c"], ["a", "c"], ["a", "c"], ["b", "c"]], KmAnonymity(2, 2), 0),
+        (
+            [["a", "b"], ["a"], ["a", "b"], ["b", "c"], ["a", "c"], ["a", "c"], ["b", "c"]],
+            KmAnonymity(3, 2),
+            6,
+        ),
+        ([["a", "a"], ["a"], ["a"]], KmAnonymity(2, 2), 1),
+        ([["a"], ["a"], None], TransactionalK(k=2), 1),
+        ([["t", "s"], ["t", "s"], ["t"], ["u"]], LmDiversity(l=2, m=1, sensitive=["s"]), 3),
+        ([["t", "s"], ["t"], ["u", "s"], ["u"]], RhoUncertainty(rho=0.5, sensitive=["s"]), 0),
+        ([["t", "s"], ["t"], ["u", "s"]], RhoUncertainty(rho=0.7, sensitive=["s"]), 1),
+        ([["a", "b"], ["a"], ["b"]], PrivacyConstraints(constraints=[["a", "b"]], k=2), 1),
+    ],
+)
+def test_worked_examples(rows, guarantee, at_risk):
+    assert pdanon.audit(frame_of(rows), guarantee, independent=True).rows_at_risk == at_risk
+
+
+def test_classes_are_those_of_displayed_values():
+    frame = pd.DataFrame(
+        {"items": [["a"]] * 6, "age": pd.Series([1, 1.0, True, None, 1, None], dtype=object)}
+    )
+    audit = pdanon.audit(frame, KKm(k=2, m=1, quasi=["age"]), independent=True)
+    assert audit.rows_at_risk == 2  # 1.0 and True
+
+
+# --- The time limit
+
+
+def test_time_ends_the_search_at_a_size():
+    """All itemsets of eight labels are in 2 rows. Time is up before those of all sizes are judged."""
+    rows = [[f"{n:02}{each}" for each in range(40)] for n in range(9)] * 2 + [["s"]]
+    asked = {"l": 2, "m": None, "sensitive": ["s"]}
+    frame = frame_of([*rows, *([*row, "s"] for row in rows[:9]), *rows])
+    audit = pdanon.audit(frame, LmDiversity(**asked), independent=True, time_limit=0.05)
+    assert audit.holds
+    assert 1 <= audit.guarantee.m < 40
+    with pytest.raises(ParameterError, match="before single items were judged"):
+        pdanon.audit(frame, LmDiversity(**asked), independent=True, time_limit=1e-9)
+
+
+def test_a_time_limit_needs_the_independent_audit():
+    with pytest.raises(ParameterError, match="only the independent audit has a time limit"):
+        pdanon.audit(frame_of(ROWS), k=2, time_limit=5)
+    with pytest.raises(ParameterError, match="must be a number of seconds above 0"):
+        pdanon.audit(frame_of(ROWS), k=2, independent=True, time_limit=0)
+
+
+def test_groceries_take_seconds(data):
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    released = pdanon.pcta(frame, k=5, m=2).frame
+    started = time.perf_counter()
+    assert pdanon.audit(released, k=5, m=2, independent=True).holds
+    assert time.perf_counter() - started < 60
+    three = pdanon.audit(released, k=5, m=3, independent=True)
+    assert three.rows_at_risk == pdanon.audit(released, k=5, m=3).rows_at_risk > 0
+
+
+# --- What cannot be judged is refused
+
+
+class Own:
+    def audit(self, frame, column=None): ...
+
+    def with_mapping(self, mapping): ...
+
+
+def test_other_guarantees_are_refused():
+    with pytest.raises(ParameterError, match=r"(?s)does not know this guarantee.*Own.*KmAnonymity"):
+        pdanon.audit(frame_of(ROWS), Own(), independent=True)
+    with pytest.raises(PdanonError, match="independent"):
+        frame_of(ROWS).assign(who=[1, 1, 2]).txanon.by("who").audit(k=2, independent=True)
+
+
+@pytest.mark.parametrize(
+    "rows", [[["a", 1]], [[None]], [["a"], "text"], [[float("nan")]], [[1], [1.5], [True]]]
+)
+def test_rows_that_are_no_sets_of_items(rows):
+    frame = pd.DataFrame({"items": pd.Series(rows, dtype=object)})
+    with pytest.raises(ItemsetDtypeError):
+        pdanon.audit(frame, k=2, independent=True)
+
+
+def test_a_placeholder_keeps_the_mapping_of_the_guarantee():
+    """An emptied row is at risk, whether the constraints are listed or a placeholder."""
+    frame = frame_of([["a"], ["a"], []])
+    mapping = pd.DataFrame({"group": 0, "item": ["a", "b"], "generalized": ["a", None], "support": [2, 1]})
+    every = pdanon.constraints.all_itemsets(frame, 1)
+    guarantee = PrivacyConstraints(constraints=every, k=2, mapping=mapping)
+    for asked in ({}, {"independent": True}):
+        assert pdanon.audit(frame, guarantee, **asked).rows_at_risk == 1
+
+
+# --- In the evidence, and on the command line
+
+
+def test_evidence_states_what_was_confirmed(tmp_path, monkeypatch):
+    result = pdanon.pcta(frame_of(ROWS * 3), k=2, m=2)
+    result.evidence(tmp_path / "e.json", independent=True)
+    facts = json.loads((tmp_path / "e.json").read_text())
+    assert facts["verdict"]["independent"] == "KmAnonymity(k=2, m=2)"
+    assert "confirmed KmAnonymity(k=2, m=2)" in (tmp_path / "e.html").read_text()
+    found = pdanon.verify(tmp_path / "e.json", result.frame, independent=True)
+    assert {each.part: each.matches for each in found.checks}["recount"] is True
+    monkeypatch.setitem(independent._JUDGES, KmAnonymity, lambda guarantee, table: (1, None))
+    found = pdanon.verify(tmp_path / "e.json", result.frame, independent=True)
+    assert not found.matches
+    with pytest.raises(GuaranteeError, match="the independent audit disagrees"):
+        result.evidence(tmp_path / "f.json", independent=True)
+    assert not (tmp_path / "f.json").exists()
+
+
+def test_on_the_command_line(run, tmp_path):
+    path = tmp_path / "in.parquet"
+    pdanon.to_parquet(frame_of(ROWS), path)
+    code, out, _ = run("audit", str(path), "-k", "2", "-m", "1", "--independent")
+    assert (code, "at risk    1 rows" in out) == (1, True)
+    for other in (["--stream"], ["--unit", "items"], ["--previous", str(path)]):
+        code, _, err = run("audit", str(path), "-k", "2", "--independent", *other)
+        assert (code, "--independent goes with neither" in err) == (2, True)
