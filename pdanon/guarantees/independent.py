@@ -279,7 +279,7 @@ def _count_secret(weights: Mapping[_Row, int], known: Collection[Any] = ()) -> i
     return max((n + shown[label] for label, n in hidden.items() if label not in known), default=0)
 
 
-# Candidate rows by any name, and the names of those whose attackers know these candidates.
+# Candidate rows by any name, and the names of the rows whose attackers know these candidates.
 _Crowd = tuple[Mapping[Any, _Row], Iterable[Any]]
 
 
@@ -368,9 +368,7 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | N
     pairs = zip(items, published, published.isna(), strict=True)
     became = {_text(item): None if gone else _text(label) for item, label, gone in pairs}
     fits = len(became) == len(items) and (mapping["group"] == 0).all() and labels <= {*became.values()}
-    _require(
-        fits, "the mapping is not that of these rows", "mapping", "pass the global mapping of the release"
-    )
+    _require(fits, "the mapping belongs to other rows", "mapping", "pass the global mapping of the release")
     return became
 
 
@@ -555,7 +553,7 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
         for rows in records:
             split = {(name, number): _Row(row) for number, row in enumerate(rows)}
             crowds.append((split, split))
-        # A term is in one chunk of those that can have parts of the same record.
+        # Of the chunks that can have parts of the same record, one has a term.
         own = Counter(chain(*times[name]))
         is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below[name])
         if not parts[name]:
