@@ -83,7 +83,6 @@ GOOD: dict[str, Callable[[], Any]] = {
     "anonymize.k": lambda: 2,
     **{f"{name}.k": lambda: 2 for name in ("apriori", "coat", "local_suppression", "pcta", "upcta")},
     "audit.k": lambda: 2,
-    "audit.independent": lambda: True,
     "KMap.population": good_frame,
     "KMap.mapping": lambda: None,
     "meets.threshold": lambda: "CMS",
@@ -118,6 +117,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "from_rules.rules": lambda: pd.DataFrame({"antecedent": [[RICE]], "consequent": [[TEA]]}),
     "dask.attack.result": lambda: good_dask().txanon.pcta(k=2, m=2),
     "time_limit": lambda: 0.2,
+    "independent": lambda: True,
     "random_state": lambda: 0,
     "guarantees.sensitive": lambda: [FLU],
     "sensitive": lambda: [FLU],
@@ -225,7 +225,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "options": dict,
 }
 # Optional parameters that take part in the base call: the call needs them, or ends sooner with them.
-ALSO = {"time_limit", "random_state", "m", "size", "ranks"}
+ALSO = {"time_limit", "independent", "random_state", "m", "size", "ranks"}
 INSTANCES: dict[str, Callable[[], Any]] = {
     "Anonymized": lambda: released(),
     "Plots": lambda: released().plot,

@@ -10,6 +10,7 @@ import datetime as dt
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, count
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_hashable, is_object_dtype
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.guarantees.coherence import Coherence
@@ -41,7 +43,7 @@ from pdanon.itemsets.columns import (
     label_position,
 )
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.mapping import label_members
+from pdanon.itemsets.mapping import check_mapping, label_members
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
 
 SECONDS = 60.0  # the default time limit
@@ -105,9 +107,11 @@ def _text(item: Any) -> str:
     """Return an item as it is published."""
     if isinstance(item, (str, dt.datetime, dt.timedelta)):
         return str(item)
-    found: str | None = pa.scalar(item).cast(pa.string()).as_py()
+    found: str | None = None
+    with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        found = pa.scalar(item).cast(pa.string()).as_py()
     if found is None or item != item:
-        raise ItemsetDtypeError("an item is missing (null or NaN)")
+        raise ItemsetDtypeError("an item is missing, or has no text", hint="convert the items to text")
     return found
 
 
@@ -118,7 +122,7 @@ def _texts(items: Iterable[Any]) -> set[str]:
 def _read_lists(frame: pd.DataFrame, place: int) -> list[list[str] | None]:
     """Return the labels of each row, in the order of a list, or sorted; None for a missing row."""
     texts: dict[Any, str] = {}
-    kinds = set[type]()
+    kinds = set[Any]()
     rows: list[list[str] | None] = []
     for number, row in enumerate(frame.iloc[:, place]):
         if is_missing(row):
@@ -127,13 +131,12 @@ def _read_lists(frame: pd.DataFrame, place: int) -> list[list[str] | None]:
         if not isinstance(row, ROW_TYPES):
             raise ItemsetDtypeError("a row is not a list", where=f"row {number}", got=type(row).__name__)
         items = sorted(row) if isinstance(row, (set, frozenset)) else [*row]
-        kinds.update(map(type, items))
+        kinds.update((type(item), getattr(item, "tzinfo", None)) for item in items)
         for item in {*items} - texts.keys():
             texts[item] = _text(item)
         rows.append([texts[item] for item in items])
     if len(kinds) > 1:
-        got, hint = ", ".join(sorted(kind.__name__ for kind in kinds)), "convert them to text"
-        raise ItemsetDtypeError("the items have several types", got=got, hint=hint)
+        raise ItemsetDtypeError("the items have several types", hint="convert them to text")
     return rows
 
 
@@ -364,6 +367,7 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | N
     labels = _labels(rows)
     if mapping is None:
         return {label: label for label in labels}
+    check_mapping(mapping)
     items, published = mapping["item"], mapping["generalized"]
     pairs = zip(items, published, published.isna(), strict=True)
     became = {_text(item): None if gone else _text(label) for item, label, gone in pairs}
@@ -435,10 +439,11 @@ def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
     chosen = {tuple(n for n in split if all(each[n] is not None for each in kind)) for kind in kinds}
     crowds = [({n: split[n] for n in own}, own) for own in chosen]
     at_risk, judged = _judge_crowds(crowds, guarantee.k, p, guarantee.h, efforts)
-    bare = sum(not split[n].known for n, row in enumerate(rows) if row is not None)
-    had = mapping.rows_without_public if mapping is not None and mapping.suppresses else bare
-    emptied = bare - had if had < bare < guarantee.k and any(row.known for row in split.values()) else 0
-    return min(len(at_risk) + emptied, len(rows)), judged
+    bare = [n for n, row in enumerate(rows) if row is not None and not split[n].known]
+    had = mapping.rows_without_public if mapping is not None and mapping.suppresses else len(bare)
+    if had < len(bare) < guarantee.k and any(row.known for row in split.values()) and not at_risk & {*bare}:
+        return len(at_risk) + len(bare) - had, judged
+    return len(at_risk), judged
 
 
 def _judge_public(guarantee: Any, table: _Table) -> _Found:
@@ -460,13 +465,17 @@ def _in_small_classes(classes: Iterable[Hashable], k: int) -> _Found:
     return sum(number for number in Counter(classes).values() if number < k), None
 
 
-def _read_classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> list[tuple[str, ...]]:
-    """Return the displayed values of quasi-identifiers; missing values of a typed column are equal."""
+def _read_classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> list[tuple[Any, ...]]:
+    """Return the quasi-identifiers of each row, as displayed; missing values of a typed column are equal."""
     columns = []
     for place in find_quasi(frame, quasi):
-        column = frame.iloc[:, place]
-        is_typed = column.dtype != object
-        columns.append(["" if is_typed and pd.isna(value) else repr(value) for value in column])
+        column, is_typed = frame.iloc[:, place], not is_object_dtype(frame.dtypes.iloc[place])
+        gone = [is_missing(value) for value in column]
+        shown = ["" if is_typed and none else repr(value) for value, none in zip(column, gone, strict=True)]
+        values = [None if none else value for value, none in zip(column, gone, strict=True)]
+        hashable = all(map(is_hashable, values))
+        _require(hashable, "the values of a quasi-identifier cannot be compared", "quasi", "convert to text")
+        columns += [shown, values]
     return [*zip(*columns, strict=True)]
 
 
