@@ -15,7 +15,9 @@ KINDS = [name for name in pdanon.guarantees.__all__ if name[0].isupper() and nam
 
 
 def some_rows(random, letters=LETTERS):
-    missing, longest = random.choice([0, 0.2]), random.randint(1, 4)
+    missing, longest = random.choice([0, 0, 0.2, 0.4]), random.randint(1, 4)
+    if random.random() < 0.05:
+        return [random.choice([[], None]) for _ in range(random.randint(0, 5))]
     kinds = [random.sample(letters, random.randint(0, min(longest, len(letters)))) for _ in range(4)]
     rows = []
     for _ in range(random.randint(0, 10)):
@@ -96,7 +98,8 @@ def quasi(random, frame):
     frame["age"] = pd.Series([random.choice(values) for _ in range(len(frame))], dtype=object)
     if random.random() < 0.5:
         frame["age"] = frame["age"].infer_objects()
-    return {"quasi": ["age"]}
+    frame["sex"] = [random.choice("fm") for _ in range(len(frame))]
+    return {"quasi": random.choice([["age"], ["age"], ["age", "sex"], ["sex", "age"]])}
 
 
 def known_items(random, secrets):
@@ -136,8 +139,8 @@ def coherence(random, frame, secrets, mapping):
         asked["effort"] = {item: random.randint(1, 4) for item in random.sample(LETTERS, 3)}
     asked["private"], asked["mapping"] = secrets, mapping
     if random.random() < 0.4:
-        hidden = some_rows(random, [*LETTERS[:3], "s"])
-        hidden = (hidden + [[]] * len(frame))[: len(frame)]
+        kinds = [[], None, ["s"], *some_rows(random, [*LETTERS[:3], "s"])]
+        hidden = [random.choice(kinds) for _ in range(len(frame))]
         shown = frame["items"]
         if random.random() < 0.9:
             hidden = [

@@ -1,4 +1,4 @@
-"""Which faults of the audits the independent audit finds: verdicts on random tables, with each fault in a copy.
+"""Which faults of the audits the independent audit finds: verdicts on random tables with each fault.
 
 Run in the root of a checkout: ``python docs/scripts/independent_faults.py [SEEDS]``.
 """

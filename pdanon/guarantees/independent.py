@@ -282,7 +282,7 @@ def _count_secret(weights: Mapping[_Row, int], known: Collection[Any] = ()) -> i
     return max((n + shown[label] for label, n in hidden.items() if label not in known), default=0)
 
 
-# Candidate rows by any name, and the names of the rows whose attackers know these candidates.
+# Candidate rows by any name, and the names of the rows that have them.
 _Crowd = tuple[Mapping[Any, _Row], Iterable[Any]]
 
 
@@ -372,7 +372,12 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | N
     pairs = zip(items, published, published.isna(), strict=True)
     became = {_text(item): None if gone else _text(label) for item, label, gone in pairs}
     fits = len(became) == len(items) and (mapping["group"] == 0).all() and labels <= {*became.values()}
-    _require(fits, "the mapping belongs to other rows", "mapping", "pass the global mapping of the release")
+    _require(
+        fits,
+        "the mapping has other labels than the rows",
+        "mapping",
+        "pass the global mapping of the release",
+    )
     return became
 
 
@@ -469,13 +474,11 @@ def _read_classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> list[tuple[
     """Return the quasi-identifiers of each row, as displayed; missing values of a typed column are equal."""
     columns = []
     for place in find_quasi(frame, quasi):
-        column, is_typed = frame.iloc[:, place], not is_object_dtype(frame.dtypes.iloc[place])
-        gone = [is_missing(value) for value in column]
-        shown = ["" if is_typed and none else repr(value) for value, none in zip(column, gone, strict=True)]
-        values = [None if none else value for value, none in zip(column, gone, strict=True)]
-        hashable = all(map(is_hashable, values))
-        _require(hashable, "the values of a quasi-identifier cannot be compared", "quasi", "convert to text")
-        columns += [shown, values]
+        is_typed = not is_object_dtype(frame.dtypes.iloc[place])
+        cells = [(value, is_missing(value)) for value in frame.iloc[:, place]]
+        columns.append([("" if is_typed and gone else repr(value), gone or value) for value, gone in cells])
+    comparable = all(map(is_hashable, chain(*columns)))
+    _require(comparable, "the values of a quasi-identifier cannot be compared", "quasi", "convert to text")
     return [*zip(*columns, strict=True)]
 
 
@@ -562,7 +565,7 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
         for rows in records:
             split = {(name, number): _Row(row) for number, row in enumerate(rows)}
             crowds.append((split, split))
-        # Of the chunks that can have parts of the same record, one has a term.
+        # A term is in one of the chunks that can have parts of the same record.
         own = Counter(chain(*times[name]))
         is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below[name])
         if not parts[name]:

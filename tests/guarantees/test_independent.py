@@ -87,6 +87,29 @@ def test_classes_are_those_of_displayed_values():
     assert audit.rows_at_risk == 2  # 1.0 and True
 
 
+def test_coherence_counts_all_rows_at_risk_if_some_are_missing():
+    """The only row with private data is alone; another row is the only one with its public item."""
+    frame = pd.DataFrame({"items": [["a"], ["a"], ["z"], ["a"]], "more": [["s"], None, None, None]})
+    guarantee = pdanon.Coherence(h=1, k=2, p=1, private="more")
+    for asked in ({}, {"independent": True}):
+        assert pdanon.audit(frame, guarantee, "items", **asked).rows_at_risk == 2
+
+
+@pytest.mark.parametrize("guarantee", [pdanon.KAnonymity(2, quasi=["age"]), KKm(k=2, m=1, quasi=["age"])])
+def test_equal_texts_of_unequal_values_are_no_class(guarantee):
+    class Age:
+        def __repr__(self):
+            return "30"
+
+    frame = pd.DataFrame({"items": [["a"], ["a"]], "age": pd.Series([Age(), Age()], dtype=object)})
+    for asked in ({}, {"independent": True}):
+        assert pdanon.audit(frame, guarantee, **asked).rows_at_risk == 2
+    frame["age"] = pd.Series([{"a": 1}, {"a": 1}], dtype=object)
+    for asked in ({}, {"independent": True}):
+        with pytest.raises(PdanonError, match="the values of a quasi-identifier cannot be compared"):
+            pdanon.audit(frame, guarantee, **asked)
+
+
 # --- The time limit
 
 
