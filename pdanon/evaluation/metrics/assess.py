@@ -449,7 +449,7 @@ class Game:
         guesses = most.copy()
         for begin, end, matches in _match(self.labels[codes], offsets, self.holders):
             expected = (matches @ self.released @ self.shares).tocoo()
-            person, item = (each.astype(np.int64) for each in expected.coords)
+            person, item = expected.row.astype(np.int64), expected.col.astype(np.int64)
             other = ~np.isin((begin + person) * n_items + item, known)
             person, item, count = person[other], item[other], expected.data[other]
             best = np.zeros(end - begin)
