@@ -214,7 +214,7 @@ def _draw_sensitive(
     sizes = np.bincount(chances.groups, minlength=chances.shares.shape[1])
     members = np.argsort(chances.groups, kind="stable")
     cells = chances.shares.tocoo()
-    codes, groups = (each.astype(np.int64) for each in cells.coords)
+    codes, groups = cells.row.astype(np.int64), cells.col.astype(np.int64)
     counts = np.rint(cells.data * sizes[groups]).astype(np.int64)
     cell, places = ranges(offsets_of(sizes)[groups], sizes[groups])
     order = np.lexsort((rng.random(len(cell)), cell))
