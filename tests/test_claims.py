@@ -874,6 +874,36 @@ def deletions_name_fewer_at_equal_loss():
     ] == [(18, 11.0), (18, 0.5), (18, 20.5), (18, 0.9)]
 
 
+def attacks_are_those_of_the_table():
+    """Each line of the page has the risks of the measured one."""
+    (table,) = tables_of("assess.md", "attacks").values()
+    measured = table[table["data"] == "groceries"].set_index("release").iloc[:, 2:]
+    risks = {name: [cell.split()[0] for cell in line] for name, line in measured.T.items()}
+    page = text_of("docs/assess.md").replace("`", "")
+    return all(f"| {name} | {' | '.join(cells)} |" in page for name, cells in risks.items())
+
+
+def risks_agree_with_anonymeter():
+    """Each risk lies in the interval of the other, if both are cut at 0 and 1."""
+    (table,) = tables_of("assess.md", "anonymeter").values()
+    values = [
+        [float(part) for part in " ".join(map(str, line[3:])).replace("to", "").split()]
+        for line in table.values
+    ]
+    return len(values) == 36 and all(
+        low <= other <= high and below <= min(max(risk, 0), 1) <= above
+        for risk, low, high, other, below, above in values
+    )
+
+
+def matching_all_names_few_more():
+    (table,) = tables_of("minimality.md", "matching").values()
+    released = table[table["release"] != "raw data"].astype({"one by one, %": float, "at once, %": float})
+    gain = released["at once, %"] - released["one by one, %"]
+    four = released["items known"].astype(int) == 4
+    return [round(gain[four].min(), 1), round(gain[four].max(), 1)] == [0.2, 3.9] and gain[~four].max() < 0
+
+
 def algorithms_give_few_tables_away():
     (table,) = tables_of("minimality.md", "deletions").values()
     share = table.set_index("release")["3 items, 5 rows"].astype(float)
@@ -1152,6 +1182,9 @@ CLAIMS = [
     (LOSSES, "and he names 26 % instead of 41 %", deletions_name_fewer_persons),
     (LOSSES, "one more than promised, names 34 to 64 % and 8 to 48 %", deletions_name_fewer_persons),
     ("docs/limits.md", "he names 1 %, but 26 % in a table", deletions_name_fewer_persons),
+    ("docs/assess.md", "Risk in percent", attacks_are_those_of_the_table),
+    ("docs/assess.md", "each of 36 risks", risks_agree_with_anonymeter),
+    ("docs/attackers.md", ".2 to 3.9 points more persons", matching_all_names_few_more),
     (
         "docs/limits.md",
         "in 0.06 %, deletions in 1.1 %, and mixtures in up to 1.4 %",
