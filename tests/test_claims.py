@@ -1356,7 +1356,7 @@ def test_a_row_of_30_000_items_takes_less_than_5_seconds_and_1_gb(name):
 def test_pairs_of_items_take_70_mb_however_many_items_there_are(name):
     """Of 20,000 items 4 bytes a pair were 1.6 GB."""
     own = "docs/algorithms/pcta.md" if name == "pcta" else "docs/algorithms/coat.md"
-    for page in (own, TIMES, "docs/costs.md"):
+    for page in (own, TIMES):
         assert "at most 0.07 GB" in text_of(page)
     codes = np.random.default_rng(0).permutation(np.repeat(np.arange(20_000), 3)).reshape(-1, 6)
     frame = pd.DataFrame({"items": pdanon.as_itemsets(pd.Series(codes.tolist()))})
