@@ -147,10 +147,8 @@ class Breaches:
         return self._result()
 
     def first_items(self) -> NDArray[np.int64]:
-        """Return the start of the rows of each item that can begin a larger itemset, and the end of all.
-
-        The caller divides the work between threads by these numbers.
-        """
+        """Return the start of the rows of each item that can begin a larger itemset, and the end of all."""
+        # The caller divides the work between threads by these numbers.
         begins = np.asarray(self.begins)[0, : self.n_following[0] + 1]
         return begins - begins[0]
 
@@ -252,10 +250,8 @@ class Breaches:
     @nogil
     @exceptval(check=False)
     def _group(self) -> Py_ssize_t:
-        """List the rows of the node by secret item; return the number of secret items listed.
-
-        A secret item is left out if it has too few rows for a breach: the itemset has at least k.
-        """
+        """List the rows of the node by secret item; return the number of secret items listed."""
+        # A secret item is left out if it has too few rows for a breach: the itemset has at least k.
         n_met: Py_ssize_t = 0
         n_blocks: Py_ssize_t = 0
         row: Py_ssize_t
@@ -360,10 +356,8 @@ class Breaches:
     @nogil
     @exceptval(check=False)
     def _judge(self, n: Py_ssize_t) -> tuple[Py_ssize_t, Py_ssize_t]:
-        """Count the rows of the n listed items, and move those that breach behind those that do not.
-
-        ``most`` becomes -1 for an item that breaches, and 0 for an item in fewer than k rows.
-        """
+        """Count the rows of the n listed items, and move those that breach behind those that do not."""
+        # ``most`` becomes -1 for an item that breaches, and 0 for an item in fewer than k rows.
         n_left: Py_ssize_t = 0
         n_enough: Py_ssize_t = 0
         row: Py_ssize_t

@@ -77,11 +77,9 @@ class Terms:
         self.words[term * self.n_words + (row >> 6)] |= one << (row & 63)
 
     def divide(self) -> void:
-        """Put each term with support k or more into the first chunk that accepts it.
-
-        All terms of a chunk have the same block. Chunks are filled one after the other, each in the order of
-        the terms.
-        """
+        """Put each term with support k or more into the first chunk that accepts it."""
+        # All terms of a chunk have the same block. Chunks are filled one after the other, each in the order
+        # of the terms.
         for term in range(self.n_terms):
             self.chunk[term] = 0 if self.supports[term] < self.k else -1
         while True:
@@ -104,11 +102,9 @@ class Terms:
                     self.n_members += 1
 
     def _has_twin(self, term: Py_ssize_t) -> bint:
-        """Return whether a member of the chunk is in the same rows as a term.
-
-        Such a term fits: it can replace the member in any itemset without a change of support. For the same
-        reason it is not listed as a member.
-        """
+        """Return whether a member of the chunk is in the same rows as a term."""
+        # Such a term fits: it can replace the member in any itemset without a change of support. For the same
+        # reason it is not listed as a member.
         for number in range(self.n_members - 1, -1, -1):
             other = self.members[number]
             if self.supports[other] != self.supports[term]:
@@ -134,11 +130,9 @@ class Terms:
         return self._spread(0, 0, self.m - 1, self.supports[term])
 
     def _is_shared(self, term: Py_ssize_t) -> bint:
-        """Return whether each row with the term would keep support k in the chunk.
-
-        The support of a row is the number of rows that contain the term and all members that the row
-        contains.
-        """
+        """Return whether each row with the term would keep support k in the chunk."""
+        # The support of a row is the number of rows that contain the term and all members that the row
+        # contains.
         for row in range(64 * self.n_words):
             if not self.has(term, row):
                 continue
@@ -153,11 +147,9 @@ class Terms:
         return True
 
     def _spread(self, depth: Py_ssize_t, begin: Py_ssize_t, left: int64, support: int64) -> bint:
-        """Return whether no itemset of the term and up to m - 1 members is rare.
-
-        ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
-        number of members that may still be added, from ``begin`` on.
-        """
+        """Return whether no itemset of the term and up to m - 1 members is rare."""
+        # ``held[depth]`` has the rows of the current itemset, ``support`` counts them, and ``left`` is the
+        # number of members that may still be added, from ``begin`` on.
         for number in range(begin, self.n_members):
             self._meet(depth, self.members[number], depth + 1)
             found = self._count(depth + 1)
@@ -316,11 +308,9 @@ def _write(
 @nogil
 @exceptval(check=False)
 def _leave_none_empty(terms: Terms, n_rows: int64) -> void:
-    """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records.
-
-    No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
-    suffice for all other rows.
-    """
+    """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records."""
+    # No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
+    # suffice for all other rows.
     for term in range(terms.n_terms):
         if terms.chunk[term] == 0:
             return
@@ -486,11 +476,9 @@ class JointClusters:
     @nogil
     @exceptval(check=False)
     def _find_terms(self, one: int64, other: int64) -> void:
-        """List the terms to share: open in both groups, and frequent enough.
-
-        The support must be at least k, and more than the number of clusters. Otherwise the term chunks
-        publish as much, and the cluster in addition.
-        """
+        """List the terms to share: open in both groups, and frequent enough."""
+        # The support must be at least k, and more than the number of clusters. Otherwise the term chunks
+        # publish as much, and the cluster in addition.
         a = self.first[one]
         b = self.first[other]
         end_a = a + self.length[one]
@@ -518,10 +506,8 @@ class JointClusters:
     @nogil
     @exceptval(check=False)
     def _uncover(self, one: int64, other: int64, n_rows: int64) -> void:
-        """Leave out each term that would have to share a row with a term of another chunk.
-
-        Two terms must share a row if the sum of their published supports exceeds the number of rows.
-        """
+        """Leave out each term that would have to share a row with a term of another chunk."""
+        # Two terms must share a row if the sum of their published supports exceeds the number of rows.
         most = self.most[one] + self.most[other]
         for number in range(self.n_found - 1, -1, -1):
             if self.count[self.found[number]] + max(most, self.count[self.found[number]]) > n_rows:
@@ -596,10 +582,8 @@ class JointClusters:
     @nogil
     @exceptval(check=False)
     def _walk(self, cluster: int64, begin: int64, group: int64) -> void:
-        """Visit the occurrences of shared terms in a cluster.
-
-        With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
-        """
+        """Visit the occurrences of shared terms in a cluster."""
+        # With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
         for at in range(self.starts[cluster], self.starts[cluster + 1]):
             for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 number = self.slot[self.codes[place]]
@@ -615,10 +599,8 @@ class JointClusters:
     @nogil
     @exceptval(-1)
     def _merge(self, one: int64, other: int64, new: Py_ssize_t) -> int32:
-        """List the terms of a joint cluster.
-
-        A term is closed if the joint cluster shares it, or if it is closed in one of the two groups.
-        """
+        """List the terms of a joint cluster."""
+        # A term is closed if the joint cluster shares it, or if it is closed in one of the two groups.
         a = self.first[one]
         b = self.first[other]
         end_a = a + self.length[one]

@@ -181,10 +181,8 @@ def count_rows(begin: Py_ssize_t, end: Py_ssize_t, state: State) -> None:
 @nogil
 @exceptval(check=False)
 def count(a: int32, state: State) -> int32:
-    """Count the common rows of a with each other cluster; list the clusters, and return their number.
-
-    The counts stay until ``forget``. They come from the line of a, if it has one or is worth one.
-    """
+    """Count the common rows of a with each other cluster; list the clusters, and return their number."""
+    # The counts stay until ``forget``. They come from the line of a, if it has one or is worth one.
     i: int32
     cell: int32
     n: int32 = 0
@@ -254,10 +252,8 @@ def forget(n: int32, state: State) -> void:
 @nogil
 @exceptval(check=False)
 def _take_line(a: int32, state: State) -> void:
-    """Allocate and count a line of ``co`` for a cluster.
-
-    If no line is free, the cluster that is fastest to count again loses its line, unless that is a itself.
-    """
+    """Allocate and count a line of ``co`` for a cluster."""
+    # If no line is free, the cluster that is fastest to count again loses its line, unless that is a itself.
     found: int32
     found = -1
     if state.n_lines < state.holder.shape[0]:
@@ -316,11 +312,9 @@ def is_longer(a: int32, b: int32, state: State) -> bint:
 @nogil
 @exceptval(check=False)
 def _compare_loss(size_1: int64, rows_1: int64, size_2: int64, rows_2: int64) -> int32:
-    """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2.
-
-    The numbers of rows are below 2**53. Where pairs stand in place of rows, interim ones may be negative: no
-    loss.
-    """
+    """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2."""
+    # The numbers of rows are below 2**53. Where pairs stand in place of rows, interim ones may be negative:
+    # no loss.
     if size_1 < size_2:
         return -_compare_loss(size_2, rows_2, size_1, rows_1)
     if rows_1 <= 0 or rows_2 <= 0:
@@ -345,10 +339,8 @@ def _compare_loss(size_1: int64, rows_1: int64, size_2: int64, rows_2: int64) ->
 @nogil
 @exceptval(check=False)
 def _cheapest_merge(begin: int32, end: int32, state: State) -> tuple[int32, int32]:
-    """Return the cheapest merge of a cluster of the image with another of its block, or (-1, -1).
-
-    Only positions ``begin..end - 1`` of the image count. Ties: the smaller union, then the labels.
-    """
+    """Return the cheapest merge of a cluster of the image with another of its block, or (-1, -1)."""
+    # Only positions ``begin..end - 1`` of the image count. Ties: the smaller union, then the labels.
     place: int32
     first: int32
     state.best_x = state.best_y = -1
@@ -484,10 +476,8 @@ def _are_of_kind(a: int32, b: int32, state: State) -> bint:
 @nogil
 @exceptval(check=False)
 def _end_of_kind(place: int32, state: State) -> int32:
-    """Return the end of the clusters in ``active`` of the same kind as that at a position.
-
-    A galloping search, because most kinds are short.
-    """
+    """Return the end of the clusters in ``active`` of the same kind as that at a position."""
+    # A galloping search, because most kinds are short.
     low: int32
     high: int32
     step: int32
@@ -510,10 +500,8 @@ def _end_of_kind(place: int32, state: State) -> int32:
 @nogil
 @exceptval(check=False)
 def merge(a: int32, b: int32, state: State) -> void:
-    """Merge two clusters; the result has the smaller label.
-
-    The cluster with the longer rows keeps its cell, so only the shorter rows are rewritten.
-    """
+    """Merge two clusters; the result has the smaller label."""
+    # The cluster with the longer rows keeps its cell, so only the shorter rows are rewritten.
     a, b = min(a, b), max(a, b)
     state.strike(a)
     state.strike(b)
@@ -535,10 +523,8 @@ def merge(a: int32, b: int32, state: State) -> void:
 @nogil
 @exceptval(check=False)
 def _unite_rows(x: int32, y: int32, state: State) -> int64:
-    """Replace the cell of y by that of x in the rows of y; return the support of both together.
-
-    The smaller label gets the cell and the line of x.
-    """
+    """Replace the cell of y by that of x in the rows of y; return the support of both together."""
+    # The smaller label gets the cell and the line of x.
     row: Py_ssize_t
     both: int64 = 0
     cells = state.cells
@@ -574,10 +560,8 @@ def _unite_rows(x: int32, y: int32, state: State) -> int64:
 @nogil
 @exceptval(check=False)
 def _replace(old: int32, new: int32, row: Py_ssize_t, cells: int32s, state: State) -> bint:
-    """Replace a cell of a row; return whether the row gets shorter.
-
-    It gets shorter if it already contains the new cell, or if the new cell is negative.
-    """
+    """Replace a cell of a row; return whether the row gets shorter."""
+    # It gets shorter if it already contains the new cell, or if the new cell is negative.
     end = state.rows[row, END]
     place = end
     there: bint = new < 0
@@ -629,10 +613,8 @@ def drop(a: int32, state: State) -> void:
 @nogil
 @exceptval(check=False)
 def _least_supported(n: int32, state: State) -> int32:
-    """Return the position in an image of the cluster with the lowest support.
-
-    Ties: fewer members, then the smaller label.
-    """
+    """Return the position in an image of the cluster with the lowest support."""
+    # Ties: fewer members, then the smaller label.
     best: int32 = 0
     for i in range(1, n):
         x, y = state.image[i], state.image[best]

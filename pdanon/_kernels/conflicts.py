@@ -45,11 +45,10 @@ Array = NDArray[Any]
 @final
 @cclass
 class MoleRows:
-    """Rows with the public items first; the private items start at ``ends`` in ``codes``.
+    """Rows with the public items first; the private items start at ``ends`` in ``codes``."""
 
-    Code ``first_copy + i`` marks a row in which the private item of code ``first_copy - n_private + i`` is
-    public. It counts only together with a row in which the item is private.
-    """
+    # Code ``first_copy + i`` marks a row in which the private item of code ``first_copy - n_private + i`` is
+    # public. It counts only together with a row in which the item is private.
 
     codes: Codes
     offsets: Numbers
@@ -83,10 +82,8 @@ def private_peaks(rows: MoleRows, starts: Numbers, tids: Codes, n_items: int) ->
 @nogil
 @exceptval(check=False)
 def _peak(start: Py_ssize_t, stop: Py_ssize_t, tids: Codes, rows: MoleRows, counts: int64s) -> int64:
-    """Return the largest support of a private item in the rows ``tids[start:stop]``.
-
-    ``counts`` is 0 before and after.
-    """
+    """Return the largest support of a private item in the rows ``tids[start:stop]``."""
+    # ``counts`` is 0 before and after.
     peak = 0
     row: Py_ssize_t
     item: Py_ssize_t
@@ -176,11 +173,9 @@ class MoleSearch:
         self.n_found, self.found, self.bounds = 0, np.empty(256, np.int32), np.zeros(128, np.int64)
 
     def minimal(self, most: int64, halt: Flags) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
-        """Return the minimal moles as CSR, and whether the search is complete.
-
-        It stops when it has more than ``most`` moles, or four times as many other itemsets, or when
-        ``halt[0]`` is set.
-        """
+        """Return the minimal moles as CSR, and whether the search is complete."""
+        # It stops when it has more than ``most`` moles, or four times as many other itemsets, or when
+        # ``halt[0]`` is set.
         with nogil:
             is_done = self._run(most, halt)
         bounds = np.asarray(self.bounds)[: self.n_found + 1]
@@ -311,10 +306,8 @@ class MoleSearch:
     @nogil
     @exceptval(check=False)
     def _contains_subsets(self, length: Py_ssize_t) -> bint:
-        """Return whether the tree contains all subsets with one item less.
-
-        The two subsets without one of the last two items are known to be in the tree.
-        """
+        """Return whether the tree contains all subsets with one item less."""
+        # The two subsets without one of the last two items are known to be in the tree.
         for left_out in range(length - 2):
             node = self.path[left_out]
             for i in range(left_out + 1, length):
@@ -394,10 +387,8 @@ def _comes_before(
     by_moles: bint,
     by_loss: bint,
 ) -> bint:
-    """Return whether an item comes before another with a lower number.
-
-    The scores are compared as products, so exactly.
-    """
+    """Return whether an item comes before another with a lower number."""
+    # The scores are compared as products, so exactly.
     one = (moles if by_moles else 1) * (other_loss if by_loss else 1)
     other = (other_moles if by_moles else 1) * (loss if by_loss else 1)
     if one != other:

@@ -77,11 +77,9 @@ class ConstraintAnnealing(Annealing):
 @nogil
 @exceptval(check=False)
 def _support(constraint: int64, x: int64, b: int64, clusters: ConstraintAnnealing, rows: Rows) -> int64:
-    """Count the support of the image of a constraint, up to k, after a move of x to cluster b.
-
-    The rows of x are marked. -1 for b leaves the other items of its cluster; the constraint then lacks x.
-    -1 for x counts the clusters as they are.
-    """
+    """Count the support of the image of a constraint, up to k, after a move of x to cluster b."""
+    # The rows of x are marked. -1 for b leaves the other items of its cluster; the constraint then lacks x.
+    # -1 for x counts the clusters as they are.
     a = clusters.label[x] if x >= 0 else -1
     total = 0
     n: int64 = 0
@@ -311,10 +309,8 @@ def _count_other(
     clusters: ConstraintAnnealing,
     rows: Rows,
 ) -> int64:
-    """Add the changes of a constraint without x to ``lacking``; return the change for all targets.
-
-    ``leaving``: whether it has an item of the cluster of x.
-    """
+    """Add the changes of a constraint without x to ``lacking``; return the change for all targets."""
+    # ``leaving``: whether it has an item of the cluster of x.
     k = clusters.k
     before = lacking(clusters.met[constraint], k)
     after = before
@@ -334,11 +330,9 @@ def _count_other(
 @nogil
 @exceptval(check=False)
 def _fill_lacking(x: int64, n: int64, clusters: ConstraintAnnealing, rows: Rows) -> int64:
-    """Fill ``lacking`` for the targets; return the change that is the same for all of them.
-
-    A move changes constraints with x and with another item of its old cluster. It also changes constraints
-    with an item of the new cluster, but matters only if their support is below k.
-    """
+    """Fill ``lacking`` for the targets; return the change that is the same for all of them."""
+    # A move changes constraints with x and with another item of its old cluster. It also changes constraints
+    # with an item of the new cluster, but matters only if their support is below k.
     a = clusters.label[x]
     change = 0
     clusters.token += 1

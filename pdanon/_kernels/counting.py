@@ -127,10 +127,7 @@ def _drop_duplicates(codes: int32s, start: Py_ssize_t, stop: Py_ssize_t) -> Py_s
 
 
 def sort_rows(codes: int32s, starts: Numbers, lengths: Numbers) -> NDArray[np.int64]:
-    """Sort some rows in place.
-
-    Return the positions of codes equal to the previous code of their row.
-    """
+    """Sort some rows in place. Return the positions of codes equal to the previous code of their row."""
     again = np.empty(total(lengths), np.int64)
     found: int64s = again
     count: Py_ssize_t = 0
@@ -148,10 +145,7 @@ def sort_rows(codes: int32s, starts: Numbers, lengths: Numbers) -> NDArray[np.in
 @nogil
 @exceptval(check=False)
 def sort_part(codes: int32s, start: Py_ssize_t, stop: Py_ssize_t) -> void:
-    """Sort ``codes[start:stop]`` in place.
-
-    Shellsort; in short rows, that is insertion sort.
-    """
+    """Sort ``codes[start:stop]`` in place. Shellsort; in short rows, that is insertion sort."""
     gap: Py_ssize_t = 1
     while 9 * gap < stop - start:
         gap = 3 * gap + 1
@@ -167,10 +161,8 @@ def sort_part(codes: int32s, start: Py_ssize_t, stop: Py_ssize_t) -> void:
 
 
 def sort_by(items: int32s, start: Py_ssize_t, stop: Py_ssize_t, values: Numbers, sign: int64) -> void:
-    """Sort ``items[start:stop]`` by value, or with ``sign`` -1 by descending value; ties by item.
-
-    Shellsort, as in ``sort_part``.
-    """
+    """Sort ``items[start:stop]`` by value, or with ``sign`` -1 by descending value; ties by item."""
+    # Shellsort, as in ``sort_part``.
     gap: Py_ssize_t = 1
     while gap < (stop - start) // 3:
         gap = 3 * gap + 1
@@ -297,10 +289,8 @@ def first_alike(
     above: int64,
     first: int64s,
 ) -> None:
-    """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``.
-
-    Threads share the work by ranges of hashes: equal rows have equal hashes.
-    """
+    """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``."""
+    # Threads share the work by ranges of hashes: equal rows have equal hashes.
     n_rows: Py_ssize_t = 0
     with nogil:
         for row in range(keys.shape[0]):
@@ -393,10 +383,9 @@ def _are_equal(
 @final
 @cclass
 class Rows:
-    """Rows in CSR form with weights, and their transpose.
+    """Rows in CSR form with weights, and their transpose."""
 
-    The transpose is the start of the rows of each item, the rows, and the positions in ``codes``.
-    """
+    # The transpose is the start of the rows of each item, the rows, and the positions in ``codes``.
 
     def __init__(
         self,
@@ -452,10 +441,9 @@ def transpose(
     tids: int32s,
     positions: int64s,
 ) -> None:
-    """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``.
-
-    ``free`` has the position of the next entry of each item, and is updated. Empty ``positions`` stay empty.
-    """
+    """Write, for each item, its rows among ``begin..end - 1``, and its positions in ``codes``."""
+    # ``free`` has the position of the next entry of each item, and is updated. Empty ``positions`` stay
+    # empty.
     item: Py_ssize_t
     written: bint = positions.shape[0] > 0
     with nogil:
@@ -470,10 +458,8 @@ def transpose(
 
 
 def pair_supports(rows: Rows, begin: Py_ssize_t, indptr: int64s, indices: int32s, data: int64s) -> None:
-    """Write rows of the upper triangle (a < b) of the co-support matrix as CSR, from row ``begin`` on.
-
-    The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
-    """
+    """Write rows of the upper triangle (a < b) of the co-support matrix as CSR, from row ``begin`` on."""
+    # The length of ``indptr`` determines the number of rows. Columns are unordered within a row.
     n_items = rows.starts.shape[0] - 1
     count: int64s = np.zeros(n_items, np.int64)
     touched: int32s = np.empty(n_items, np.int32)
@@ -510,10 +496,8 @@ def _count_partners(a: Py_ssize_t, rows: Rows, count: int64s, touched: int32s) -
 
 
 def itemset_supports(sets: Codes, set_offsets: Numbers, rows: Rows, enough: int64) -> NDArray[np.int64]:
-    """Count the support of each given itemset (ascending codes); the empty itemset is in all rows.
-
-    A count ends when it reaches ``enough``.
-    """
+    """Count the support of each given itemset (ascending codes); the empty itemset is in all rows."""
+    # A count ends when it reaches ``enough``.
     result = np.empty(len(set_offsets) - 1, np.int64)
     supports: int64s = result
     i: Py_ssize_t
@@ -593,11 +577,9 @@ def count_local_pairs(
     sources: Codes,
     weights: Numbers,
 ) -> void:
-    """Count the pairs of d local items in a dense d x d matrix.
-
-    Row i is ``items[bounds[i]:bounds[i + 1]]``, with the weight of row ``sources[i]``. The sum of all weights
-    is below 2**31, so a support fits an entry.
-    """
+    """Count the pairs of d local items in a dense d x d matrix."""
+    # Row i is ``items[bounds[i]:bounds[i + 1]]``, with the weight of row ``sources[i]``. The sum of all
+    # weights is below 2**31, so a support fits an entry.
     weight: int32
     count[: d * d] = 0
     for i in range(n_rows):

@@ -59,11 +59,10 @@ def node_supports(first: Numbers, last: Numbers, rows: Rows) -> NDArray[np.int64
 @final
 @cclass
 class Threats:
-    """Known threats, the nodes of each as CSR.
+    """Known threats, the nodes of each as CSR."""
 
-    ``newest`` has the newest threat with each node as its last one in the order of keeping, and ``before``
-    the previous threat with the same last node; -1 if there is none.
-    """
+    # ``newest`` has the newest threat with each node as its last one in the order of keeping, and ``before``
+    # the previous threat with the same last node; -1 if there is none.
 
     codes = declare(Codes, visibility="readonly")
     offsets = declare(Numbers, visibility="readonly")
@@ -84,11 +83,9 @@ def keep(
     bound: int64,
     known: Threats,
 ) -> tuple[NDArray[np.bool_], int]:
-    """Keep each node of the cut, in the given order, unless it would complete a known threat.
-
-    Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its penalty.
-    The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
-    """
+    """Keep each node of the cut, in the given order, unless it would complete a known threat."""
+    # Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its
+    # penalty. The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
     within: bint = True
     result = np.zeros(len(cut), np.bool_)
     kept: uint8s = result

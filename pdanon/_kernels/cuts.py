@@ -57,10 +57,10 @@ __all__ = [
 @final
 @cclass
 class State:
-    """A cut of a hierarchy, and its loss.
+    """A cut of a hierarchy, and its loss."""
 
-    ``in_cut`` is the mask of its nodes, and ``below`` the sum of the losses of the cut nodes in each subtree.
-    """
+    # ``in_cut`` is the mask of its nodes, and ``below`` the sum of the losses of the cut nodes in each
+    # subtree.
 
     parent: Codes  # of each node, -1 for the root
     size: Codes  # number of nodes of each subtree
@@ -202,10 +202,8 @@ def maximal(nodes: Codes, n: Py_ssize_t, size: Codes, out: int32s) -> Py_ssize_t
 
 
 def reached(nodes: Codes, n: Py_ssize_t, k: int64, supports: Supports, space: Space) -> int64:
-    """Return the support of an antichain of n nodes, ascending; unless it is stored, count up to k.
-
-    If a sensitive item is in too many of its rows, return 1.
-    """
+    """Return the support of an antichain of n nodes, ascending; unless it is stored, count up to k."""
+    # If a sensitive item is in too many of its rows, return 1.
     if supports.diversity and nodes[0] != 0:  # the caller has checked the root, the last resort
         return _hidden_in(nodes, n, supports, supports.rows, space)
     if n == 1:
@@ -289,11 +287,9 @@ def _precedes(a: Codes, n_a: Py_ssize_t, b: Codes, n_b: Py_ssize_t) -> bint:
 @nogil
 @exceptval(check=False)
 def _stepwise(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> Py_ssize_t:
-    """Write a generalization of n cut nodes with support >= k, found greedily; return its length.
-
-    First, raise the node that adds least loss, until the support suffices. Then lower each node again as far
-    as possible.
-    """
+    """Write a generalization of n cut nodes with support >= k, found greedily; return its length."""
+    # First, raise the node that adds least loss, until the support suffices. Then lower each node again as
+    # far as possible.
     space.at[:n] = space.nodes[:n]
     length = maximal(space.at, n, state.size, space.out)
     while reached(space.out, length, k, supports, space) < k:
@@ -331,10 +327,8 @@ def _cheapest_step(n: Py_ssize_t, state: State, space: Space) -> Py_ssize_t:
 @nogil
 @exceptval(check=False)
 def _generalize(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> void:
-    """Raise the cut to ancestors of the first n nodes of the work space.
-
-    Up to three nodes are generalized optimally; for more, the number of combinations is too large.
-    """
+    """Raise the cut to ancestors of the first n nodes of the work space."""
+    # Up to three nodes are generalized optimally; for more, the number of combinations is too large.
     length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
     for i in range(length):
         _lift(space.out[i], state)
@@ -381,10 +375,9 @@ def _satisfy_pairs_of(
     supports: Supports,
     space: Space,
 ) -> Py_ssize_t:
-    """Raise the cut until a node has left it, or has no rare pair with a later node; count the steps.
-
-    A node that enters the cut in the meantime is an ancestor of a visited node, so it precedes the next ones.
-    """
+    """Raise the cut until a node has left it, or has no rare pair with a later node; count the steps."""
+    # A node that enters the cut in the meantime is an ancestor of a visited node, so it precedes the next
+    # ones.
     done: Py_ssize_t = 0
     n = _rare_partners(a, k, counts, partners, state, supports.rows)
     for i in range(n):
@@ -435,10 +428,8 @@ def _rare_partners(
 
 
 def satisfy_itemsets(k: int64, sets: Codes, set_offsets: Numbers, state: State, supports: Supports) -> int:
-    """Raise the cut until no image of a given set of nodes is rare; return the number of steps.
-
-    The sets are visited in the given order.
-    """
+    """Raise the cut until no image of a given set of nodes is rare; return the number of steps."""
+    # The sets are visited in the given order.
     done: Py_ssize_t = 0
     space = Space(np.diff(set_offsets).max(initial=0), supports)
     with nogil:
@@ -462,10 +453,8 @@ def satisfy_itemsets(k: int64, sets: Codes, set_offsets: Numbers, state: State, 
 
 
 def forced_nodes(k: int64, pairs: bint, parent: Codes, size: Codes, supports: Supports) -> NDArray[np.bool_]:
-    """Return the nodes that a rare node alone demands, and all nodes below them.
-
-    With ``pairs``, also the nodes that a rare pair alone demands.
-    """
+    """Return the nodes that a rare node alone demands, and all nodes below them."""
+    # With ``pairs``, also the nodes that a rare pair alone demands.
     result = np.zeros(len(parent), np.bool_)
     forced: uint8s = result
     with nogil:
@@ -498,10 +487,8 @@ def _force_by_pairs(k: int64, parent: Codes, size: Codes, supports: Supports, fo
 def pair_demands(
     k: int64, forced: Flags, parent: Codes, size: Codes, supports: Supports
 ) -> NDArray[np.int32]:
-    """Return the demands of the rare pairs that are no longer rare if either node is raised.
-
-    Demands that a forced node meets are left out.
-    """
+    """Return the demands of the rare pairs that are no longer rare if either node is raised."""
+    # Demands that a forced node meets are left out.
     n: Py_ssize_t = 0
     demands: int32s = np.empty(64, np.int32)
     space = Space(2, supports)
@@ -543,10 +530,8 @@ def set_demands(
     size: Codes,
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return the demand of each rare set of nodes, raised while it stays rare, as CSR.
-
-    A set is left out if an earlier demand implies its own.
-    """
+    """Return the demand of each rare set of nodes, raised while it stays rare, as CSR."""
+    # A set is left out if an earlier demand implies its own.
     n: Py_ssize_t = 0
     demands: int32s = np.empty(len(sets), np.int32)
     starts: int64s = np.zeros(len(set_offsets), np.int64)
@@ -592,11 +577,9 @@ def raise_nodes(
     supports: Supports,
     space: Space,
 ) -> Py_ssize_t:
-    """Raise each of n nodes, ``space.at``, while the set stays rare, and with ``apart`` an antichain.
-
-    ``up`` is the node to raise each node to, or -1. Write the antichain to ``space.nodes``, ascending; return
-    its length.
-    """
+    """Raise each of n nodes, ``space.at``, while the set stays rare, and with ``apart`` an antichain."""
+    # ``up`` is the node to raise each node to, or -1. Write the antichain to ``space.nodes``, ascending;
+    # return its length.
     rare: bint
     for i in range(n):
         rare = True
@@ -639,10 +622,8 @@ def _write_lowest_parents(
 def node_counts(
     offsets: Numbers, leaves: Codes, parent: Codes
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
-    """Count the leaves of each row below each node that has any: number of nodes by row, nodes, counts.
-
-    The leaves of a row ascend, and so do its nodes. A leaf is below itself.
-    """
+    """Count the leaves of each row below each node that has any: number of nodes by row, nodes, counts."""
+    # The leaves of a row ascend, and so do its nodes. A leaf is below itself.
     sizes = np.zeros(len(offsets) - 1, np.int64)
     n_nodes: int64s = sizes
     last: int64s = np.full(len(parent), -1, np.int64)  # last row with each node

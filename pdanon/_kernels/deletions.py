@@ -51,10 +51,9 @@ Array = NDArray[Any]
 @final
 @cclass
 class Deletions:
-    """The occurrences that are kept, and the support of each pair of items.
+    """The occurrences that are kept, and the support of each pair of items."""
 
-    ``rows`` are distinct, ``worth`` is the price of deleting an occurrence of each item, in one row.
-    """
+    # ``rows`` are distinct, ``worth`` is the price of deleting an occurrence of each item, in one row.
 
     def __init__(self, rows: Rows, k: int64, worth: Real[::1], seed: int) -> None:
         lengths = np.diff(np.asarray(rows.offsets))
@@ -250,10 +249,8 @@ def scan(state: Deletions) -> None:
 
 
 def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
-    """Try the listed occurrences, row by row, at random: delete, restore, or exchange them.
-
-    ``scale`` is the price of a pair in one row, compared with the loss of an occurrence.
-    """
+    """Try the listed occurrences, row by row, at random: delete, restore, or exchange them."""
+    # ``scale`` is the price of a pair in one row, compared with the loss of an occurrence.
     with nogil:
         for place in range(state.n_hot):
             row, first = state.hot_rows[place], state.hot_starts[place]
@@ -317,11 +314,9 @@ def _rival(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> Py_ssize_t:
 
 
 def cover(state: Deletions) -> None:
-    """Delete occurrences until no pair is rare.
-
-    Pairs below k are dead, and stay so. Each row with a pair that has died is solved again from all its
-    occurrences. That may make further pairs rare, which then die as well.
-    """
+    """Delete occurrences until no pair is rare."""
+    # Pairs below k are dead, and stay so. Each row with a pair that has died is solved again from all its
+    # occurrences. That may make further pairs rare, which then die as well.
     dead, fresh = np.zeros((2, state.support.shape[0]), np.uint8)
     _cover(state, dead, fresh)
 
@@ -371,11 +366,9 @@ def _holds(state: Deletions, row: Py_ssize_t, pairs: uint8[::1]) -> bint:
 @nogil
 @exceptval(check=False)
 def _solve(state: Deletions, row: Py_ssize_t, dead: uint8[::1]) -> void:
-    """Choose which positions of a row are inside, so that it has no dead pair, and none can be added.
-
-    The next one to go is in the most dead pairs, compared with its worth, and with the risk that its other
-    pairs become rare.
-    """
+    """Choose which positions of a row are inside, so that it has no dead pair, and none can be added."""
+    # The next one to go is in the most dead pairs, compared with its worth, and with the risk that its other
+    # pairs become rare.
     begin = state.rows.offsets[row]
     n = state.rows.offsets[row + 1] - begin
     for a in range(n):
@@ -445,11 +438,9 @@ def restore(state: Deletions) -> None:
 
 
 def pack(state: Deletions) -> int64:
-    """Return a lower bound on the weight of all deletions, of a state in which all occurrences are kept.
-
-    An item in fewer than k rows loses all occurrences. Of a clique of pairs that are rare, a row keeps one at
-    most. The cliques of a row are disjoint.
-    """
+    """Return a lower bound on the weight of all deletions, of a state in which all occurrences are kept."""
+    # An item in fewer than k rows loses all occurrences. Of a clique of pairs that are rare, a row keeps one
+    # at most. The cliques of a row are disjoint.
     least: int64 = 0
     with nogil:
         for row in range(state.rows.weights.shape[0]):
@@ -461,10 +452,8 @@ def pack(state: Deletions) -> int64:
 @nogil
 @exceptval(check=False)
 def _pack(state: Deletions, row: Py_ssize_t) -> int64:
-    """Count the deletions in a row that rare items and disjoint cliques of rare pairs require.
-
-    A clique begins with the position that has the fewest rare pairs left, and grows by those with the most.
-    """
+    """Count the deletions in a row that rare items and disjoint cliques of rare pairs require."""
+    # A clique begins with the position that has the fewest rare pairs left, and grows by those with the most.
     n = state.rows.offsets[row + 1] - state.rows.offsets[row]
     count: int64 = 0
     best: Py_ssize_t
@@ -521,10 +510,9 @@ def _is_rare(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, b: Py_ssize_t) ->
 
 
 def holding(rows: Rows, sets: Code[::1], bounds: Number[::1], counts: int64[::1], found: int32[::1]) -> None:
-    """List the itemsets of each row: number ``i`` in row ``r`` goes to ``found[counts[r]]``.
-
-    ``counts`` then has the next free place of each row. Without room in ``found``, itemsets are only counted.
-    """
+    """List the itemsets of each row: number ``i`` in row ``r`` goes to ``found[counts[r]]``."""
+    # ``counts`` then has the next free place of each row. Without room in ``found``, itemsets are only
+    # counted.
     with nogil:
         for number in range(bounds.shape[0] - 1):
             rarest: Py_ssize_t = sets[bounds[number]]
@@ -561,11 +549,9 @@ def break_up(
     found: Code[::1],
     price: Real[::1],
 ) -> None:
-    """Solve each row: keep all of its occurrences but some of each itemset that `holding` found.
-
-    The next one to go is in the most itemsets that are whole, compared with the price of its item. No
-    occurrence can be put back. An item with a negative price is never deleted.
-    """
+    """Solve each row: keep all of its occurrences but some of each itemset that `holding` found."""
+    # The next one to go is in the most itemsets that are whole, compared with the price of its item. No
+    # occurrence can be put back. An item with a negative price is never deleted.
     numbers = np.zeros((2, price.shape[0]), np.int64)
     broken = np.zeros(found.shape[0], np.int64)
     _break_up(rows, kept, sets, bounds, starts, found, price, numbers[0], numbers[1], broken)

@@ -86,10 +86,8 @@ def _compare_items(
     last: Py_ssize_t,
     item: int32,
 ) -> int32:
-    """Return 2 if a row contains all items of another row, 1 if all except ``item``, otherwise 0.
-
-    The rows are ``codes[start:stop]`` and ``codes[first:last]``.
-    """
+    """Return 2 if a row contains all items of another row, 1 if all except ``item``, otherwise 0."""
+    # The rows are ``codes[start:stop]`` and ``codes[first:last]``.
     found: int32 = 2
     for place in range(first, last):
         while start < stop and codes[start] < codes[place]:
@@ -106,10 +104,10 @@ def _compare_items(
 @final
 @cclass
 class Found:
-    """Itemsets with a sensitive item each, their number of owners, and their number of other rows.
+    """Itemsets with a sensitive item each, their number of owners, and their number of other rows."""
 
-    Codes are in the order in which they are added. There are too many itemsets when ``room[0]`` is negative.
-    """
+    # Codes are in the order in which they are added. There are too many itemsets when ``room[0]`` is
+    # negative.
 
     def __init__(self, room: Array) -> None:
         self.room, self.n = room, 0
@@ -146,11 +144,10 @@ class Found:
 @final
 @cclass
 class Marks:
-    """Marks of rows, for one search after the other.
+    """Marks of rows, for one search after the other."""
 
-    ``marked`` is set. Each search starts with the marks ``before``, so that none depends on the marks of
-    another. By default, each search sees the marks of all others.
-    """
+    # ``marked`` is set. Each search starts with the marks ``before``, so that none depends on the marks of
+    # another. By default, each search sees the marks of all others.
 
     def __init__(self, marked: Array, before: Array | None) -> None:
         self.result, self.apart = marked, before is not None
@@ -263,11 +260,10 @@ class Path:
 @final
 @cclass
 class Stack:
-    """The rows of the nodes of a path, one after the other, and the rows of the extensions of each.
+    """The rows of the nodes of a path, one after the other, and the rows of the extensions of each."""
 
-    The rows of the item at a position of ``following`` start at ``begins`` of the position, and end at the
-    next. The rows of the current node are ``rows[start:stop]``. Positions from ``free`` on are unused.
-    """
+    # The rows of the item at a position of ``following`` start at ``begins`` of the position, and end at the
+    # next. The rows of the current node are ``rows[start:stop]``. Positions from ``free`` on are unused.
 
     def __init__(self) -> None:
         self.rows, self.begins = np.empty(1024, np.int32), np.zeros(128, np.int64)
@@ -522,10 +518,8 @@ class Inferences:
     @nogil
     @exceptval(check=False)
     def _count_owners(self) -> Py_ssize_t:
-        """Count the owners of the node by item, and those up to the last position that counts.
-
-        List the items; return their number.
-        """
+        """Count the owners of the node by item, and those up to the last position that counts."""
+        # List the items; return their number.
         n: Py_ssize_t = 0
         row: Py_ssize_t
         self.weight = 0
@@ -552,10 +546,8 @@ class Inferences:
     @nogil
     @exceptval(check=False)
     def _can_extend(self, n: Py_ssize_t, depth: Py_ssize_t) -> bint:
-        """Return whether an itemset that was not visited before can extend the node.
-
-        With m = 0, a banned item in all owners is in the closure, so the closed itemset was visited before.
-        """
+        """Return whether an itemset that was not visited before can extend the node."""
+        # With m = 0, a banned item in all owners is in the closure, so the closed itemset was visited before.
         found: bint = False
         for i in range(n):
             item = self.names[i]
@@ -633,10 +625,8 @@ class Inferences:
     @nogil
     @exceptval(check=False)
     def _choose_by_item(self, n: Py_ssize_t) -> void:
-        """Choose the faster way to count the other rows, and count its steps.
-
-        Read either all items of the other rows, or all rows of the items that can extend the node.
-        """
+        """Choose the faster way to count the other rows, and count its steps."""
+        # Read either all items of the other rows, or all rows of the items that can extend the node.
         item: Py_ssize_t
         of_rows = self.b.n_items(self.offsets)
         of_items = 2 * (self.b.stop - self.b.start)

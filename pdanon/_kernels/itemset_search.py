@@ -84,11 +84,9 @@ class Nodes:
         )
 
     def fill_child(self, depth: Py_ssize_t, b: Py_ssize_t, floor: int64, keep: int32s) -> bint:
-        """Write the child whose prefix is extended by local item b; return whether it has rows.
-
-        An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before and
-        after.
-        """
+        """Write the child whose prefix is extended by local item b; return whether it has rows."""
+        # An item extends the child if its pair with b has at least support ``floor``. ``keep`` is -1 before
+        # and after.
         d = self.n_names[depth]
         n: int32 = 0
         for c in range(b + 1, d):
@@ -384,11 +382,9 @@ class RareSearch:
     @nogil
     @exceptval(-1)
     def _list(self, depth: Py_ssize_t, length: Py_ssize_t) -> int32:
-        """List the pairs of a node that have a support to list together with the prefix.
-
-        The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the prefix
-        may be rare. The subsets without an item of the pair are not.
-        """
+        """List the pairs of a node that have a support to list together with the prefix."""
+        # The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the
+        # prefix may be rare. The subsets without an item of the pair are not.
         i: int32
         d = self.nodes.n_names[depth]
         j: Py_ssize_t
@@ -578,11 +574,9 @@ def count_frequent(
     most: int64,
     halt: Flags,
 ) -> int:
-    """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``.
-
-    Each item is frequent. If there are more than ``most`` itemsets, any larger number is returned. The search
-    stops when ``halt[0]`` is set.
-    """
+    """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``."""
+    # Each item is frequent. If there are more than ``most`` itemsets, any larger number is returned. The
+    # search stops when ``halt[0]`` is set.
     search = _FrequentSearch(rows, items)
     with nogil:
         search.fill_words(rows, items)
@@ -593,10 +587,9 @@ def count_frequent(
 @final
 @cclass
 class _FrequentSearch:
-    """A depth-first search: a node is an itemset with its rows, and the items that extend it.
+    """A depth-first search: a node is an itemset with its rows, and the items that extend it."""
 
-    Rows are bits, 64 to a word.
-    """
+    # Rows are bits, 64 to a word.
 
     words: uint64[:, ::1]  # the rows of each item
     held: uint64[:, ::1]  # the rows of each node
@@ -678,10 +671,8 @@ def _count_common(one: uint64s, other: uint64s) -> int64:
 
 
 def minimal(codes: Codes, offsets: Numbers) -> NDArray[np.bool_]:
-    """Return whether each itemset has no proper subset among the given itemsets.
-
-    The itemsets are ordered by size, then by codes.
-    """
+    """Return whether each itemset has no proper subset among the given itemsets."""
+    # The itemsets are ordered by size, then by codes.
     n = offsets.shape[0] - 1
     longest = offsets[n] - offsets[n - 1] if n else 0
     ends: int64s = np.zeros(longest + 1, np.int64)  # end of the itemsets of each size
@@ -711,11 +702,9 @@ def _has_subset(
     offsets: Numbers,
     path: int64[:, ::1],
 ) -> bint:
-    """Return whether an itemset has a subset of ``size`` items among the itemsets ``start..stop - 1``.
-
-    A depth-first search in the sorted list. ``path`` has three entries for each depth: the position of the
-    current item, and the first and last itemset with the current prefix.
-    """
+    """Return whether an itemset has a subset of ``size`` items among the itemsets ``start..stop - 1``."""
+    # A depth-first search in the sorted list. ``path`` has three entries for each depth: the position of the
+    # current item, and the first and last itemset with the current prefix.
     length = offsets[itemset + 1] - offsets[itemset]
     depth: Py_ssize_t = 0
     path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
@@ -747,10 +736,8 @@ def _lower_bound(
     codes: Codes,
     offsets: Numbers,
 ) -> Py_ssize_t:
-    """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``.
-
-    A binary search: all these itemsets have the same items before that depth.
-    """
+    """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``."""
+    # A binary search: all these itemsets have the same items before that depth.
     while start < stop:
         middle = (start + stop) // 2
         if codes[offsets[middle] + depth] < item:

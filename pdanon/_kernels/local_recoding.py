@@ -44,11 +44,10 @@ Array = NDArray[Any]
 @final
 @cclass
 class BlockCut:
-    """The cuts of blocks of rows, and work space.
+    """The cuts of blocks of rows, and work space."""
 
-    A support in (0, k) is rare. With ``whole``, the set of all labels of a row must not be rare; without, no
-    set of a label and up to ``depth`` others. With ``drop``, nodes in rare sets are suppressed.
-    """
+    # A support in (0, k) is rare. With ``whole``, the set of all labels of a row must not be rare; without,
+    # no set of a label and up to ``depth`` others. With ``drop``, nodes in rare sets are suppressed.
 
     became: int32[:, ::1]  # node of each item in each block, -1 for a suppressed one; it is changed
     first: Numbers  # of the items below each node; `last` ends their range
@@ -106,10 +105,8 @@ class BlockCut:
 
 
 def replace(blocks: Numbers, top: int32, nodes: Codes, least: int64, state: BlockCut) -> int:
-    """Replace a node by nodes below it in some blocks, if that is safe; return the loss saved.
-
-    If no more than ``least`` would be saved, nothing changes and 0 is returned.
-    """
+    """Replace a node by nodes below it in some blocks, if that is safe; return the loss saved."""
+    # If no more than ``least`` would be saved, nothing changes and 0 is returned.
     for i in range(blocks.shape[0]):
         if 0 <= state.became[blocks[i], state.first[top]] < top:  # published at an ancestor in the meantime
             return 0
@@ -167,10 +164,8 @@ def _publish_node(blocks: Numbers, top: int32, node: int32, state: BlockCut) -> 
 @nogil
 @exceptval(check=False)
 def _publish_safe(blocks: Numbers, nodes: Codes, saved: int64, least: int64, state: BlockCut) -> int64:
-    """Publish nodes in some blocks while more than ``least`` is saved; return the loss saved.
-
-    With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
-    """
+    """Publish nodes in some blocks while more than ``least`` is saved; return the loss saved."""
+    # With ``drop``, an unsafe node is suppressed. Without, the first unsafe node ends the attempt.
     for place in range(nodes.shape[0]):
         if saved <= least:
             break
@@ -288,10 +283,8 @@ def _list_rows_with(node: int32, state: BlockCut, rows: Rows) -> int64:
 @nogil
 @exceptval(check=False)
 def _rare_in_set(pivot: int32, state: BlockCut) -> int32:
-    """Return the last label of a rare set with the pivot, -1 if there is none.
-
-    The search is depth first, in ascending order.
-    """
+    """Return the last label of a rare set with the pivot, -1 if there is none."""
+    # The search is depth first, in ascending order.
     depth: Py_ssize_t = 0
     rare = _tally(pivot, -1, 0, state, state.rows)
     state.place[0] = -1
@@ -314,10 +307,8 @@ def _rare_in_set(pivot: int32, state: BlockCut) -> int32:
 @nogil
 @exceptval(check=False)
 def _tally(pivot: int32, above: int32, depth: Py_ssize_t, state: BlockCut, rows: Rows) -> int32:
-    """Count the labels in the rows of a depth; return one that is rare there, -1 if none is.
-
-    Only labels larger than ``above`` count, and not the pivot, so each set is visited once.
-    """
+    """Count the labels in the rows of a depth; return one that is rare there, -1 if none is."""
+    # Only labels larger than ``above`` count, and not the pivot, so each set is visited once.
     row: Py_ssize_t
     previous: int32
     n: Py_ssize_t = 0
@@ -361,10 +352,8 @@ def _extend_rows(label: int32, depth: Py_ssize_t, state: BlockCut, rows: Rows) -
 @nogil
 @exceptval(check=False)
 def _rare_in_row(pivot: int32, state: BlockCut, rows: Rows) -> int32:
-    """Return a label of a row whose set of labels is rare, -1 if there is none.
-
-    Only the rows with the pivot are compared: these are all rows that can contain such a set.
-    """
+    """Return a label of a row whose set of labels is rare, -1 if there is none."""
+    # Only the rows with the pivot are compared: these are all rows that can contain such a set.
     n = state.n_held[0]
     support: int64
     _list_labels(state, rows)
@@ -569,10 +558,8 @@ def _expand(row: Py_ssize_t, node: Py_ssize_t, parts: Parts) -> void:
 @nogil
 @exceptval(check=False)
 def _assign_buckets(start: Py_ssize_t, stop: Py_ssize_t, parts: Parts) -> Py_ssize_t:
-    """Assign each row to the bucket of its set of children; return the number of buckets.
-
-    Buckets are numbered in the order of their first rows. A hash table with linear probing finds them.
-    """
+    """Assign each row to the bucket of its set of children; return the number of buckets."""
+    # Buckets are numbered in the order of their first rows. A hash table with linear probing finds them.
     size: int64 = 2
     n_buckets: Py_ssize_t = 0
     key: int64
@@ -614,11 +601,9 @@ def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: Parts) -> bint:
 @nogil
 @exceptval(check=False)
 def _balance(k: int64, start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_t, parts: Parts) -> void:
-    """Collect the rows of small buckets in one more bucket, and count the rows of each bucket.
-
-    If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain first.
-    If that does not suffice, it receives whole buckets.
-    """
+    """Collect the rows of small buckets in one more bucket, and count the rows of each bucket."""
+    # If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain
+    # first. If that does not suffice, it receives whole buckets.
     rest = 0
     for number in range(n_buckets + 1):
         parts.sizes[number] = parts.totals[number] = 0
@@ -750,10 +735,8 @@ class _Classes:
     @nogil
     @exceptval(check=False)
     def _fits(self, start: Py_ssize_t, stop: Py_ssize_t, k: int64) -> bint:
-        """Count the rows with an item in ``holding``; return whether the item can be published.
-
-        In each class, the rows with the item and the rows without it must be 0 or at least k.
-        """
+        """Count the rows with an item in ``holding``; return whether the item can be published."""
+        # In each class, the rows with the item and the rows without it must be 0 or at least k.
         row: Py_ssize_t
         fits: bint = True
         for slot in range(start, stop):

@@ -125,10 +125,8 @@ class RarePartners:
         return True
 
     def refresh(self, a: int32, b: int32, state: State) -> void:
-        """Update the partners after b was merged into a.
-
-        After a suppression, a is the suppressed cluster, and b equals a.
-        """
+        """Update the partners after b was merged into a."""
+        # After a suppression, a is the suppressed cluster, and b equals a.
         i: int32
         n: int32 = 0
         self.support[a] = self.support[b] = 0
@@ -235,11 +233,10 @@ def _satisfy_pair(itemset: Codes, least_first: bint, state: State, rare: RarePar
 @final
 @cclass
 class Bitmaps:
-    """The rows of each item or cluster, one bit a row.
+    """The rows of each item or cluster, one bit a row."""
 
-    Successive itemsets often differ only in the last cluster. So the common rows of the others, the prefix,
-    are stored as words that are not 0, as far as they were needed.
-    """
+    # Successive itemsets often differ only in the last cluster. So the common rows of the others, the prefix,
+    # are stored as words that are not 0, as far as they were needed.
 
     def __init__(self, codes: Codes, offsets: Numbers, weights: Numbers, n_items: Py_ssize_t) -> None:
         one: uint64 = 1
@@ -378,11 +375,10 @@ def coarsen_each(sets: Codes, set_offsets: Numbers, state: State) -> int:
 @final
 @cclass
 class LargerItemsets:
-    """A check of itemsets of up to m clusters, with its work space; see ``rare_clusters.pxd``.
+    """A check of itemsets of up to m clusters, with its work space; see ``rare_clusters.pxd``."""
 
-    Itemsets of more than ``known`` and up to m clusters are checked, in distinct rows of items. A support in
-    (0, k) is rare. ``slots`` is the number of clusters.
-    """
+    # Itemsets of more than ``known`` and up to m clusters are checked, in distinct rows of items. A support
+    # in (0, k) is rare. ``slots`` is the number of clusters.
 
     def __init__(self, *, k: int, known: int, m: int, rows: Rows, slots: int) -> None:
         n_rows, n_codes = len(rows.weights), len(rows.codes)
@@ -403,11 +399,9 @@ class LargerItemsets:
         self.path, self.n_path = np.zeros(slots, np.int32), 0
 
     def is_safe(self, cluster: int64, moved: int64, label: int64s) -> bint:
-        """Return whether no itemset with a cluster is rare after an item has moved to it or left it.
-
-        ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
-        rare, ``path`` has its other clusters.
-        """
+        """Return whether no itemset with a cluster is rare after an item has moved to it or left it."""
+        # ``label`` has the clusters of all items after the move; -1 stands for no cluster. If an itemset is
+        # rare, ``path`` has its other clusters.
         self._list_changed(cluster, moved, label)
         if self.n_changed == 0:
             return True
@@ -515,11 +509,9 @@ class LargerItemsets:
     # --- Itemsets, depth first
 
     def _visit(self, depth: Py_ssize_t, begin: int64, end: int64, free: int64) -> bint:
-        """Return whether no itemset with one cluster more than a node, or below it, is rare.
-
-        The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
-        children are written from ``free`` on. If an itemset is rare, ``path`` has its other clusters.
-        """
+        """Return whether no itemset with one cluster more than a node, or below it, is rare."""
+        # The node has the rows ``node_rows[begin:end]``, and ``depth`` clusters besides the current one. Its
+        # children are written from ``free`` on. If an itemset is rare, ``path`` has its other clusters.
         n = self._count_extensions(depth, begin, end)
         safe = True
         for i in range(n if depth + 2 > self.known else 0):
@@ -542,10 +534,8 @@ class LargerItemsets:
         return safe
 
     def _count_extensions(self, depth: Py_ssize_t, begin: int64, end: int64) -> int64:
-        """List the clusters that changed rows of a node continue with; return their number.
-
-        ``counts`` has their supports, ``ends`` the numbers of rows of the children.
-        """
+        """List the clusters that changed rows of a node continue with; return their number."""
+        # ``counts`` has their supports, ``ends`` the numbers of rows of the children.
         row: int64
         n: int64
         n = 0
@@ -565,10 +555,8 @@ class LargerItemsets:
         return n
 
     def _fill_children(self, depth: Py_ssize_t, begin: int64, end: int64, n: int64, free: int64) -> int64:
-        """Write the rows of all children from ``free`` on, child by child; return where all end.
-
-        ``ends`` then has where the rows of each child end. Rows that are too short are left out.
-        """
+        """Write the rows of all children from ``free`` on, child by child; return where all end."""
+        # ``ends`` then has where the rows of each child end. Rows that are too short are left out.
         row: int64
         for i in range(n):
             size = self.ends[depth, self.extensions[depth, i]]

@@ -100,11 +100,9 @@ class NearestRows:
         return found
 
     def take(self, seed: Py_ssize_t, tables: Numbers, starts: Numbers, k: int64) -> NDArray[np.int64]:
-        """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table.
-
-        The row is left, and at least k rows are. ``tables`` has the distance of each value from that of the
-        row, column by column, from ``starts`` on. That of a row is their sum.
-        """
+        """Take a row and the ``k - 1`` rows nearest to it, of equally near ones the first in the table."""
+        # The row is left, and at least k rows are. ``tables`` has the distance of each value from that of the
+        # row, column by column, from ``starts`` on. That of a row is their sum.
         chosen = np.empty(k, np.int64)
         taken: int64s = chosen
         with nogil:
@@ -255,11 +253,9 @@ def range_losses(
     least: int64,
     unit: int64,
 ) -> NDArray[np.int64]:
-    """Return the loss of the range of each line: its length, but ``unit`` with a missing value and others.
-
-    ``positions`` are those of the values, and the number after them is a missing value. A range of several
-    values loses at least ``least``.
-    """
+    """Return the loss of the range of each line: its length, but ``unit`` with a missing value and others."""
+    # ``positions`` are those of the values, and the number after them is a missing value. A range of several
+    # values loses at least ``least``.
     losses = np.empty(lines.shape[0], np.int64)
     found: int64s = losses
     with nogil:
@@ -472,10 +468,8 @@ def joined(
     offsets: Numbers,
     result: float64s,
 ) -> None:
-    """Compute the largest distance within the union of some rows and each cluster of rows.
-
-    ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
-    """
+    """Compute the largest distance within the union of some rows and each cluster of rows."""
+    # ``own`` is the largest distance within the rows; ``result`` has that of each cluster, and is updated.
     with nogil:
         for cluster in range(bounds.shape[0] - 1):
             first, last = bounds[cluster], bounds[cluster + 1]

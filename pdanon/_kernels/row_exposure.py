@@ -44,11 +44,10 @@ ONE = declare(uint64, 1)
 @final
 @cclass
 class RowSearch:
-    """A search for rare itemsets of rows, one by one, whose items are sorted by their number of rows.
+    """A search for rare itemsets of rows, one by one, whose items are sorted by their number of rows."""
 
-    The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
-    not finished. Hidden items do not count.
-    """
+    # The search ends after ``work`` steps of one or two nanoseconds. A row that takes as many steps again is
+    # not finished. Hidden items do not count.
 
     chosen: Numbers
     m: Py_ssize_t
@@ -349,10 +348,8 @@ def mark_pairs(
     rare_items: Codes,
     exposed: int32s,
 ) -> None:
-    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet.
-
-    ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
-    """
+    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet."""
+    # ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     last_row: int64s = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
     with nogil:
         for row in range(offsets.shape[0] - 1):
@@ -394,11 +391,9 @@ def likeliest_secrets(
     sets: Codes,
     bounds: Numbers,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
-
-    Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none. Secret code
-    ``n_secrets + s`` marks a row in which ``s`` is public; it counts if ``s`` is secret in another row.
-    """
+    """Find the secret item in most of the rows with each itemset of known items, and its number of rows."""
+    # Itemsets are not empty. Of equal secret items the lowest is found, and -1 if there is none. Secret code
+    # ``n_secrets + s`` marks a row in which ``s`` is public; it counts if ``s`` is secret in another row.
     n_sets = bounds.shape[0] - 1
     items, peaks = np.full(n_sets, -1, np.int32), np.zeros(n_sets, np.int64)
     found: int32s = items

@@ -212,10 +212,7 @@ def _clear(start: Py_ssize_t, end: Py_ssize_t, clumps: Clumps) -> void:
 @nogil
 @exceptval(check=False)
 def _first_open(group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
-    """Find the first open group from ``group`` on.
-
-    A union-find structure: the path is halved on the way.
-    """
+    """Find the first open group from ``group`` on. A union-find structure: the path is halved on the way."""
     while clumps.open_after[group] != group:
         clumps.open_after[group] = clumps.open_after[clumps.open_after[group]]
         group = clumps.open_after[group]
@@ -245,10 +242,8 @@ def _nearest_group(
     added: int64,
     clumps: Clumps,
 ) -> Py_ssize_t:
-    """Find the group that a row distorts least; a tie goes to the lowest number.
-
-    Only the first ``examined`` open groups from ``near`` on are compared, in a ring.
-    """
+    """Find the group that a row distorts least; a tie goes to the lowest number."""
+    # Only the first ``examined`` open groups from ``near`` on are compared, in a ring.
     best = -1
     least = 0
     group = near
@@ -271,11 +266,9 @@ def _nearest_group(
 @nogil
 @exceptval(check=False)
 def _best_row(row: Py_ssize_t, group: Py_ssize_t, clumps: Clumps) -> Py_ssize_t:
-    """Find the row that distorts a group least; a tie goes to the first row.
-
-    The rows from ``row`` to ``last`` are compared, from the shortest to the longest. A row saves at most what
-    the group saves, so the search ends at the first one that is too long.
-    """
+    """Find the row that distorts a group least; a tie goes to the first row."""
+    # The rows from ``row`` to ``last`` are compared, from the shortest to the longest. A row saves at most
+    # what the group saves, so the search ends at the first one that is too long.
     first = clumps.starts[clumps.seeds[group]]
     _scatter(first, clumps.ends[group], clumps)
     size = clumps.size[group] + 1
@@ -330,11 +323,9 @@ def assign(
     seeds: Numbers,
     ends: Numbers,
 ) -> NDArray[np.int32]:
-    """Return the node of each occurrence in the multiset of its group, -1 if it is suppressed.
-
-    From the leaves up, each node takes the first free occurrences below it. ``counts`` of groups are changed:
-    on return, a count excludes the items that lower nodes take.
-    """
+    """Return the node of each occurrence in the multiset of its group, -1 if it is suppressed."""
+    # From the leaves up, each node takes the first free occurrences below it. ``counts`` of groups are
+    # changed: on return, a count excludes the items that lower nodes take.
     place_of: int64s = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
     became: int32s = result
@@ -368,11 +359,10 @@ def assign(
 @final
 @cclass
 class Groups:
-    """Rows, the tree of nodes, the groups of the rows, and work space.
+    """Rows, the tree of nodes, the groups of the rows, and work space."""
 
-    ``group_of`` has the group of each row, and ``first`` a row of each group. A row may move to ``tried``
-    near groups, which are selected from ``looked_at`` groups.
-    """
+    # ``group_of`` has the group of each row, and ``first`` a row of each group. A row may move to ``tried``
+    # near groups, which are selected from ``looked_at`` groups.
 
     bags: bint  # whether groups are published as multisets of nodes; otherwise at a cut
     starts: Numbers
@@ -465,10 +455,8 @@ def _clear_tally(n: Py_ssize_t, groups: Groups) -> void:
 @nogil
 @exceptval(check=False)
 def _cost(n: Py_ssize_t, times: int64, groups: Groups) -> int64:
-    """Return the loss if the first n ``members``, none of them empty, are published as one group.
-
-    The first member stands for ``times`` rows.
-    """
+    """Return the loss if the first n ``members``, none of them empty, are published as one group."""
+    # The first member stands for ``times`` rows.
     first = groups.members[0]
     n_rows = n - 1 + times
     lost = 0
@@ -493,10 +481,8 @@ def _cost(n: Py_ssize_t, times: int64, groups: Groups) -> int64:
 @nogil
 @exceptval(check=False)
 def _gather(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: Groups) -> Py_ssize_t:
-    """Write the rows of a group to ``members``; return their number.
-
-    Leave out row ``without``, and add row ``extra``; -1 for none.
-    """
+    """Write the rows of a group to ``members``; return their number."""
+    # Leave out row ``without``, and add row ``extra``; -1 for none.
     n: Py_ssize_t = 0
     row = groups.first[group]
     for _ in range(groups.sizes[group]):
@@ -666,10 +652,8 @@ def _list_nearest(
     holders: Numbers,
     groups: Groups,
 ) -> Py_ssize_t:
-    """List in ``nearest`` the groups with the most in common with a row, in order; return their number.
-
-    The nodes of the row in the fewest groups are looked up first, until there are enough groups.
-    """
+    """List in ``nearest`` the groups with the most in common with a row, in order; return their number."""
+    # The nodes of the row in the fewest groups are looked up first, until there are enough groups.
     n: Py_ssize_t = 0
     below = 0
     most = groups.sizes.shape[0]

@@ -47,11 +47,10 @@ FARTHEST = declare(int64, 2**62)  # above the keys of rows
 @final
 @cclass
 class SensitiveGroups:
-    """Rows, the groups formed so far, and work space.
+    """Rows, the groups formed so far, and work space."""
 
-    A group has p rows, and each sensitive item at most once. Candidates are ``width`` rows on each side of a
-    row. The ``n_items`` public items are numbered by descending support, and sensitive items separately.
-    """
+    # A group has p rows, and each sensitive item at most once. Candidates are ``width`` rows on each side of
+    # a row. The ``n_items`` public items are numbered by descending support, and sensitive items separately.
 
     p: int64
     width: Py_ssize_t
@@ -141,10 +140,8 @@ def form(batch: Py_ssize_t, groups: SensitiveGroups) -> int:
 @nogil
 @exceptval(check=False)
 def _begin_pass(groups: SensitiveGroups) -> void:
-    """Begin a pass over the pivots without a group.
-
-    A pivot that failed may succeed now: fewer rows are left, and so fewer sensitive items conflict.
-    """
+    """Begin a pass over the pivots without a group."""
+    # A pivot that failed may succeed now: fewer rows are left, and so fewer sensitive items conflict.
     n: Py_ssize_t = 0
     for i in range(groups.n_pivots):
         if groups.group_of[groups.pivots[i]] < 0:
@@ -210,10 +207,8 @@ def _conflicts(row: Py_ssize_t, groups: SensitiveGroups) -> bint:
 @nogil
 @exceptval(check=False)
 def _is_safe(groups: SensitiveGroups) -> bint:
-    """Return whether the remaining rows can still form one group; if so, count their sensitive items.
-
-    No sensitive item may be in more than one p-th of the remaining rows.
-    """
+    """Return whether the remaining rows can still form one group; if so, count their sensitive items."""
+    # No sensitive item may be in more than one p-th of the remaining rows.
     most = (groups.remaining - groups.p) // groups.p
     safe = True
     _count_secrets(-1, groups)
@@ -290,10 +285,8 @@ def _choose_neighbors(row: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups)
 @nogil
 @exceptval(check=False)
 def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """List candidates on both sides of a row by distance; return their number.
-
-    A tie goes to the row before.
-    """
+    """List candidates on both sides of a row by distance; return their number."""
+    # A tie goes to the row before.
     n: Py_ssize_t = 0
     n_rows = groups.before.shape[0]
     before = groups.before[row]
@@ -326,11 +319,9 @@ def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
 @nogil
 @exceptval(check=False)
 def _likeness(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
-    """Return the similarity of a row to the pivot: the number of public items that both have.
-
-    If the nearest rows are searched, it is twice that number, less the length of the row, plus the largest
-    length. So it is the number of differing items, negated and shifted to be at least 0.
-    """
+    """Return the similarity of a row to the pivot: the number of public items that both have."""
+    # If the nearest rows are searched, it is twice that number, less the length of the row, plus the largest
+    # length. So it is the number of differing items, negated and shifted to be at least 0.
     n: int64 = 0
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         n += groups.marked[groups.codes[place]]
@@ -360,10 +351,9 @@ def _length(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
 @final
 @cclass
 class _Holders:
-    """The rows with each item, in parts by their length and the place of the item in the row.
+    """The rows with each item, in parts by their length and the place of the item in the row."""
 
-    A part ends before its rows that were removed. The holders of an item are consecutive parts.
-    """
+    # A part ends before its rows that were removed. The holders of an item are consecutive parts.
 
     firsts: int64s  # the first part of each item
     begins: int64s  # the first entry of each part in ``rows``
@@ -401,11 +391,9 @@ class _Holders:
         free: int64s,
         write: bint,
     ) -> int32:
-        """Visit the occurrences by length and place: count the parts of each item in ``firsts``, or write.
-
-        ``order`` has the rows by length, and ``words`` the signature of each row. ``free`` has the position
-        of the next row of each item.
-        """
+        """Visit the occurrences by length and place: count the parts of each item in ``firsts``, or write."""
+        # ``order`` has the rows by length, and ``words`` the signature of each row. ``free`` has the position
+        # of the next row of each item.
         last: int64s = np.full(len(free), -1)  # the last kind of rows that had each item
         i: Py_ssize_t
         item: Py_ssize_t
@@ -469,11 +457,9 @@ def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
 @nogil
 @exceptval(check=False)
 def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """List the keys of the rows without a group that may be among the nearest; return their number.
-
-    They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
-    never conflict, are nearer.
-    """
+    """List the keys of the rows without a group that may be among the nearest; return their number."""
+    # They share a public item with the row. Rows are not listed if p - 1 rows without a sensitive item, which
+    # never conflict, are nearer.
     for i in range(groups.p - 1):
         groups.nearest_free[i] = -FARTHEST
     n = _list_adjacent(row, groups)
@@ -501,10 +487,8 @@ def _has_small_parts(row: Py_ssize_t, groups: SensitiveGroups) -> bint:
 @nogil
 @exceptval(check=False)
 def _list_sharing(row: Py_ssize_t, n: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """Add the keys of rows that share an item, whose shared items are counted; return the number of keys.
-
-    Until then, the rows are behind the keys.
-    """
+    """Add the keys of rows that share an item, whose shared items are counted; return the number of keys."""
+    # Until then, the rows are behind the keys.
     listed = n
     n_rows = n
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
@@ -599,10 +583,8 @@ def _list_part(
     n: Py_ssize_t,
     groups: SensitiveGroups,
 ) -> Py_ssize_t:
-    """Add the keys of the rows of a part that are not listed yet; return the number of all listed rows.
-
-    Rows with a group are removed from the part when they are found.
-    """
+    """Add the keys of the rows of a part that are not listed yet; return the number of all listed rows."""
+    # Rows with a group are removed from the part when they are found.
     slot = groups.holders.begins[part]
     end = groups.holders.ends[part]
     other: Py_ssize_t
@@ -695,10 +677,8 @@ def _sign_rows(words: uint64s, offsets: Numbers, codes: Codes) -> void:
 @nogil
 @exceptval(check=False)
 def _signature(row: Py_ssize_t, offsets: Numbers, codes: Codes) -> uint64:
-    """Return a word whose bit b is 1 if the row has an odd number of items of the form 64 i + b.
-
-    So two rows differ in at least as many items as their words differ in bits.
-    """
+    """Return a word whose bit b is 1 if the row has an odd number of items of the form 64 i + b."""
+    # So two rows differ in at least as many items as their words differ in bits.
     word: uint64 = 0
     one: uint64 = 1
     for place in range(offsets[row], offsets[row + 1]):
@@ -710,10 +690,8 @@ def _signature(row: Py_ssize_t, offsets: Numbers, codes: Codes) -> uint64:
 @nogil
 @exceptval(check=False)
 def _remoteness(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: SensitiveGroups) -> int64:
-    """Return a key to compare rows by: number of differing items, then distance, then side.
-
-    The key also encodes the row; see ``_row_at``.
-    """
+    """Return a key to compare rows by: number of differing items, then distance, then side."""
+    # The key also encodes the row; see ``_row_at``.
     far = 2 * (other - row) if other > row else 2 * (row - other) - 1
     return differing * 2 * groups.before.shape[0] + far
 

@@ -324,10 +324,8 @@ def bisect(items: Codes, singles: Numbers, weights: Numbers, rows: Rows, held: u
 def _find_seeds(
     items: Codes, singles: Numbers, weights: Numbers, rows: Rows, held: uint8s
 ) -> tuple[Py_ssize_t, Py_ssize_t]:
-    """Find the positions of the two items with the most rows times the larger weight.
-
-    A tie goes to the first pair in order.
-    """
+    """Find the positions of the two items with the most rows times the larger weight."""
+    # A tie goes to the first pair in order.
     heaviest = 0
     most = -1
     first = 0
@@ -384,11 +382,9 @@ def compare_growth(
     old_2: int64,
     new_2: int64,
 ) -> int32:
-    """Compare the growth of two losses exactly; return the sign of the first less the second.
-
-    If an item joins a set of ``size`` items, its loss grows by ``(2**(size + 1) - 1) * new - (2**size - 1) *
-    old``, where ``0 <= old <= new < 2**47``.
-    """
+    """Compare the growth of two losses exactly; return the sign of the first less the second."""
+    # If an item joins a set of ``size`` items, its loss grows by ``(2**(size + 1) - 1) * new - (2**size - 1)
+    # * old``, where ``0 <= old <= new < 2**47``.
     if size_1 < size_2:
         return -compare_growth(size_2, old_2, new_2, size_1, old_1, new_1)
     # Growth is 2**size * lead - rest, where rest <= lead < 2**48; all is divided by 2**size_2 below.
@@ -484,10 +480,8 @@ class SensitiveRules:
         self.n_found, self.found = 0, np.empty(256, np.int32)
 
     def beginning(self, begin: Py_ssize_t, end: Py_ssize_t) -> NDArray[np.int32]:
-        """List the rules whose first known item is one of ``begin..end - 1``.
-
-        A line has the known items, ascending, and last the sensitive one.
-        """
+        """List the rules whose first known item is one of ``begin..end - 1``."""
+        # A line has the known items, ascending, and last the sensitive one.
         with nogil:
             for first in range(begin, end):
                 self._begin(first)
@@ -530,11 +524,9 @@ class SensitiveRules:
         stop: Py_ssize_t,
         free: Py_ssize_t,
     ) -> int32:
-        """Add an item to the current set of ``size`` items, and visit its extensions.
-
-        ``rows[start:stop]`` are the rows of the new set, and ``total`` is its support. Positions from
-        ``free`` on are unused.
-        """
+        """Add an item to the current set of ``size`` items, and visit its extensions."""
+        # ``rows[start:stop]`` are the rows of the new set, and ``total`` is its support. Positions from
+        # ``free`` on are unused.
         if self.halt[0] or self.room[0] < 0:
             return 0
         self.itemset[size] = item
@@ -642,11 +634,9 @@ class SensitiveRules:
     @nogil
     @exceptval(check=False)
     def _share(self, start: Py_ssize_t, stop: Py_ssize_t, is_last: bint) -> Py_ssize_t:
-        """Count, for each item that may extend the set, the rows with a further sensitive item.
-
-        List the items with such rows; return their number. If the item completes the set, these are the rows
-        to write.
-        """
+        """Count, for each item that may extend the set, the rows with a further sensitive item."""
+        # List the items with such rows; return their number. If the item completes the set, these are the
+        # rows to write.
         n: Py_ssize_t = 0
         row: Py_ssize_t
         for i in range(start, stop):

@@ -55,11 +55,10 @@ Array = NDArray[Any]
 
 @cclass
 class Annealing(State):
-    """Clusters, their supports, and the best safe clusters so far; a state of the balanced loss.
+    """Clusters, their supports, and the best safe clusters so far; a state of the balanced loss."""
 
-    A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
-    ``change * sqrt(size * squares - held**2)``. The options are those of `State`, whose clusters are safe.
-    """
+    # A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
+    # ``change * sqrt(size * squares - held**2)``. The options are those of `State`, whose clusters are safe.
 
     def __init__(self, *, seed: int, **options: Any) -> None:
         State.__init__(self, **options)
@@ -236,10 +235,8 @@ def _lack_after_leaving(a: int64, n_touched: int64, lost: int64, clusters: Annea
 def _fill_changes(
     a: int64, n_touched: int64, penalty: float64, most: float64, clusters: Annealing, space: Space
 ) -> void:
-    """Fill ``changes`` for the ``open`` clusters: only their pairs with clusters beside the item.
-
-    Pairs with ``a`` are left out. Clusters whose moves cost ``most`` or more are closed.
-    """
+    """Fill ``changes`` for the ``open`` clusters: only their pairs with clusters beside the item."""
+    # Pairs with ``a`` are left out. Clusters whose moves cost ``most`` or more are closed.
     k = clusters.k
     n_words = (min(clusters.top + 1, clusters.size.shape[0]) + 63) // 64
     word: uint64
@@ -271,11 +268,9 @@ def _open_targets(
     clusters: Annealing,
     space: Space,
 ) -> void:
-    """Mark in ``open`` the clusters that x may move to, unless each change of their pairs costs ``most``.
-
-    ``floors`` has a lower bound on their costs without ``changes``; ``costs`` has ``left`` and the rows that
-    lack.
-    """
+    """Mark in ``open`` the clusters that x may move to, unless each change of their pairs costs ``most``."""
+    # ``floors`` has a lower bound on their costs without ``changes``; ``costs`` has ``left`` and the rows
+    # that lack.
     a = clusters.label[x]
     k = clusters.k
     empty = first_empty(clusters.top, clusters.size)
@@ -316,10 +311,8 @@ def _list_targets(
     clusters: Annealing,
     space: Space,
 ) -> int64:
-    """List in ``targets`` the clusters that x may move to with costs of less than ``most``.
-
-    ``costs`` has their costs. No triple of clusters counts as rare after the move.
-    """
+    """List in ``targets`` the clusters that x may move to with costs of less than ``most``."""
+    # ``costs`` has their costs. No triple of clusters counts as rare after the move.
     a = clusters.label[x]
     word: uint64
     n: int64 = 0
@@ -389,10 +382,8 @@ def _lack_after_joining(
     clusters: Annealing,
     space: Space,
 ) -> int64:
-    """Return the change of ``lack`` by triples when the item comes to b, the first n ``triples`` given.
-
-    The triples with both clusters count as changed by the item from the time when it has left a.
-    """
+    """Return the change of ``lack`` by triples when the item comes to b, the first n ``triples`` given."""
+    # The triples with both clusters count as changed by the item from the time when it has left a.
     d: int64
     k = clusters.k
     change = 0

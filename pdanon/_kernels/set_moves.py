@@ -48,10 +48,9 @@ Array = NDArray[Any]
 
 @cclass
 class State:
-    """Clusters and supports, all 0 until they are counted.
+    """Clusters and supports, all 0 until they are counted."""
 
-    A support that the guarantee does not need has an empty array.
-    """
+    # A support that the guarantee does not need has an empty array.
 
     def __init__(
         self,
@@ -105,11 +104,10 @@ class State:
 @final
 @cclass
 class Space:
-    """Work space.
+    """Work space."""
 
-    ``beside``, ``alone``, ``place``, ``joint`` and ``lone`` are 0 between two steps.
-    ``larger`` is needed if more items may be known than the state counts.
-    """
+    # ``beside``, ``alone``, ``place``, ``joint`` and ``lone`` are 0 between two steps. ``larger`` is needed
+    # if more items may be known than the state counts.
 
     def __init__(self, *, slots: int, largest: int, words: int, larger: LargerItemsets | None = None) -> None:
         self.larger = larger
@@ -161,10 +159,8 @@ def _flip(cluster: int64, row: int64, state: State) -> void:
 @nogil
 @exceptval(check=False)
 def _recount(constraint: int64, state: State, rows: Rows) -> void:
-    """Count the support of the image of a constraint again, up to k.
-
-    A constraint without a published item has support 0.
-    """
+    """Count the support of the image of a constraint again, up to k."""
+    # A constraint without a published item has support 0.
     k = state.k
     total = 0
     constraint_end = state.bounds[constraint + 1]
@@ -264,10 +260,8 @@ def relocate(labels: Numbers, state: State, rows: Rows, space: Space) -> None:
 
 
 def count(begin: int64, end: int64, state: State, rows: Rows, space: Space) -> None:
-    """Count the supports of the rows from ``begin`` to ``end`` for the first time.
-
-    Labels, sizes and the worth of clusters are already set.
-    """
+    """Count the supports of the rows from ``begin`` to ``end`` for the first time."""
+    # Labels, sizes and the worth of clusters are already set.
     with nogil:
         for row in range(begin, end):
             n = clusters_beside(-1, row, state.label, rows, space)
@@ -377,10 +371,8 @@ def _contains(item: int64, constraint: int64, state: State) -> bint:
 @nogil
 @exceptval(check=False)
 def _refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
-    """Mark in ``refused`` the clusters that x cannot move to.
-
-    A move needs a gain, and must not make a constraint rare.
-    """
+    """Mark in ``refused`` the clusters that x cannot move to."""
+    # A move needs a gain, and must not make a constraint rare.
     a = state.label[x]
     empty = first_empty(state.top, state.size)
     n = min(state.top + 1, state.size.shape[0])
@@ -507,11 +499,9 @@ def clear(n_touched: int64, n_pairs: int64, space: Space) -> void:
 @nogil
 @exceptval(check=False)
 def _list_pairs(a: int64, n_pairs: int64, state: State, space: Space) -> tuple[int64, int64]:
-    """List the pairs of clusters that a move of the item can make rare; return the length of both lists.
-
-    ``few_pairs`` has those in fewer than k rows of the item, ``broken_pairs`` those that become rare with
-    cluster a when the item leaves it.
-    """
+    """List the pairs of clusters that a move of the item can make rare; return the length of both lists."""
+    # ``few_pairs`` has those in fewer than k rows of the item, ``broken_pairs`` those that become rare with
+    # cluster a when the item leaves it.
     n_few: int64 = 0
     n_broken: int64 = 0
     for i in range(n_pairs):
@@ -541,11 +531,9 @@ def _write_pair(c: int64, d: int64, i: int64, pairs: int32[:, ::1]) -> void:
 @nogil
 @exceptval(check=False)
 def _fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
-    """Compute the gain of a move of x to each cluster; 0 if there is none.
-
-    The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
-    it positive. A gain within the rounding error counts as 0.
-    """
+    """Compute the gain of a move of x to each cluster; 0 if there is none."""
+    # The values of UL differ by orders of magnitude. So its gain is the logarithm, plus a constant that makes
+    # it positive. A gain within the rounding error counts as 0.
     a = state.label[x]
     n = state.n_members
     loss: int64 = state.loss
@@ -613,11 +601,9 @@ def _list_broken(a: int64, n_touched: int64, state: State, space: Space) -> int6
 @nogil
 @exceptval(check=False)
 def _meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> bint:
-    """Return whether b would get a rare triple of clusters by receiving the item.
-
-    ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
-    row before.
-    """
+    """Return whether b would get a rare triple of clusters by receiving the item."""
+    # ``few`` lists the pairs of clusters in fewer than k rows of the item. Such a triple is rare if it had no
+    # row before.
     for i in range(n_few):
         c, d = few[i, 0], few[i, 1]
         if c != b and d != b and state.cube[spot(b, c, d)] == 0:
@@ -629,11 +615,9 @@ def _meets_new_pair(b: int64, few: Code[:, ::1], n_few: int64, state: State) -> 
 @nogil
 @exceptval(check=False)
 def _meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
-    """Return whether a cluster becomes rare with b when b receives the item.
-
-    ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it had
-    no row with b before.
-    """
+    """Return whether a cluster becomes rare with b when b receives the item."""
+    # ``few`` lists the clusters in fewer than k rows of the item. Such a cluster becomes rare with b if it
+    # had no row with b before.
     for i in range(n_few):
         c = few[i]
         if c != b and state.co[b, c] == 0:
@@ -645,10 +629,8 @@ def _meets_new(b: int64, few: Numbers, n_few: int64, state: State) -> bint:
 @nogil
 @exceptval(check=False)
 def _leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
-    """Return whether no larger itemset becomes rare when the item leaves its cluster.
-
-    If one does, the item can only move to one of its clusters: ``refused`` marks all others.
-    """
+    """Return whether no larger itemset becomes rare when the item leaves its cluster."""
+    # If one does, the item can only move to one of its clusters: ``refused`` marks all others.
     a = state.label[x]
     safe = True
     if a >= 0:
@@ -665,10 +647,8 @@ def _leaving_keeps_larger(x: int64, state: State, space: Space) -> bint:
 @nogil
 @exceptval(check=False)
 def _joining_keeps_larger(x: int64, b: int64, leaves: bint, state: State, space: Space) -> bint:
-    """Return whether no larger itemset becomes rare when the item moves to b.
-
-    ``leaves`` is the result of `_leaving_keeps_larger`: if it is true, only itemsets with b need a check.
-    """
+    """Return whether no larger itemset becomes rare when the item moves to b."""
+    # ``leaves`` is the result of `_leaving_keeps_larger`: if it is true, only itemsets with b need a check.
     a = state.label[x]
     state.label[x] = b
     safe = leaves or space.larger.is_safe(a, x, state.label)
@@ -714,10 +694,8 @@ def _is_in_each_pair(b: int64, n_broken: int64, space: Space) -> bint:
 @nogil
 @exceptval(check=False)
 def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
-    """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none.
-
-    Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
-    """
+    """Find the cluster with the largest gain that an item can safely move to; return -1 if there is none."""
+    # Of equal gains the cluster with the lowest number wins, and an empty cluster comes last.
     a = state.label[x]
     if a >= 0 and state.size[a] == state.mass[x]:
         return -1
@@ -773,10 +751,8 @@ def _best_target(x: int64, state: State, rows: Rows, space: Space) -> int64:
 
 
 def descend(order: Numbers, state: State, rows: Rows, space: Space) -> None:
-    """Apply the best safe move of each item that is awake, in the given order.
-
-    An item without a safe move with a gain falls asleep until its cluster changes.
-    """
+    """Apply the best safe move of each item that is awake, in the given order."""
+    # An item without a safe move with a gain falls asleep until its cluster changes.
     with nogil:
         for i in range(order.shape[0]):
             x = order[i]
