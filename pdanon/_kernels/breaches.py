@@ -323,11 +323,9 @@ class Breaches:
     @nogil
     @exceptval(check=False)
     def _count_shares(self, n_blocks: Py_ssize_t, size: Py_ssize_t) -> Py_ssize_t:
-        """List the items that can breach: enough rows with the item share a secret item.
-
-        Count in ``most`` the rows with the most frequent secret item. Return the number of items. A row in
-        which the secret item is public counts after one in which it is secret.
-        """
+        """List the items that can breach, as their rows share an item often enough; return their number."""
+        # ``most`` has the rows with the most frequent secret item. A row in which the secret item is public
+        # counts after one in which it is secret.
         n: Py_ssize_t = 0
         row: Py_ssize_t
         member: Py_ssize_t
@@ -430,11 +428,8 @@ class Breaches:
     @nogil
     @exceptval(check=False)
     def _next(self, size: Py_ssize_t) -> Py_ssize_t:
-        """Select the next itemset with an unmarked row, and its rows.
-
-        It extends the current prefix of ``size`` items or a shorter one. Return the length of that prefix, or
-        -1.
-        """
+        """Select the next itemset with an unmarked row, and its rows; return its prefix's length, or -1."""
+        # The prefix is the current one of ``size`` items, or a shorter one.
         while size >= 0:
             self.cursor[size] += 1
             if self.cursor[size] == self.n_following[size]:

@@ -337,11 +337,9 @@ def _counted(terms: Terms) -> tuple[int64, int64]:
 @nogil
 @exceptval(check=False)
 def _uncover(terms: Terms, n_rows: int64) -> void:
-    """Move the most frequent term to the term chunk while it must share a row with a term of another chunk.
-
-    Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk publishes
-    no supports, so each of its terms counts as one row.
-    """
+    """Move the most frequent term to the term chunk while it must share a row with another chunk's."""
+    # Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk
+    # publishes no supports, so each of its terms counts as one row.
     while True:
         first, second = -1, 0
         for term in range(terms.n_terms):

@@ -375,11 +375,10 @@ def _compare_least(x: int32, y: int32, state: State) -> int32:
 @nogil
 @exceptval(check=False)
 def _offer_merges(x: int32, state: State) -> void:
-    """Offer the merges of x that can be cheapest.
-
-    These are the merges with all clusters that share a row with x, and with the first other cluster of each
-    kind. Without a common row, and with equal block, size and importance, a lower support means a lower loss.
-    """
+    """Offer the merges of x that can be cheapest."""
+    # These are the merges with all clusters that share a row with x, and with the first other cluster of each
+    # kind. Without a common row, and with equal block, size and importance, a lower support means a lower
+    # loss.
     place: int32
     first: int32 = state.label.shape[0]
     n = count(x, state)

@@ -333,12 +333,10 @@ def eliminate(
     by_moles: bint,
     by_loss: bint,
 ) -> NDArray[np.int64]:
-    """Select items until each mole contains one; return them in the order chosen.
-
-    Each step takes the item with the highest score: the number of moles left, or 1 without ``by_moles``,
-    divided by the loss, or by 1 without ``by_loss``. A tie goes to more moles, then to less loss, then to the
-    lower item.
-    """
+    """Select items until each mole contains one; return them in the order chosen."""
+    # Each step takes the item with the highest score: the number of moles left, or 1 without ``by_moles``,
+    # divided by the loss, or by 1 without ``by_loss``. A tie goes to more moles, then to less loss, then to
+    # the lower item.
     left: int64s = np.diff(starts)
     alive: uint8s = np.ones(len(bounds) - 1, np.uint8)
     waiting: int64s = np.arange(len(starts) - 1)
@@ -438,10 +436,7 @@ class Packing:
         self.offsets, self.n_cliques = np.zeros(256, np.int64), 0
 
     def improve(self) -> tuple[int, int]:
-        """Make one pass, and store its cliques.
-
-        Return the lower bound of this pass, and the number of steps of all passes.
-        """
+        """Make one pass, store its cliques, and return its lower bound and the steps of all passes."""
         n = self.weights.shape[0]
         is_open: uint8s = np.ones(n, np.uint8)
         with nogil:
@@ -471,12 +466,10 @@ class Packing:
         return found
 
     def find_violated(self, order: Codes, shares: Reals, least: float64, limit: Py_ssize_t) -> None:
-        """Store cliques whose shares sum to more than ``least``, some of them repeatedly.
-
-        They grow by the weights of the packing, which are above 0. ``order`` has items with positive shares.
-        Each begins cliques with its conflicting items of positive shares, until it has a clique with each of
-        them. Once there are ``limit`` cliques, no other item begins one.
-        """
+        """Store cliques whose shares sum to more than ``least``, some of them repeatedly."""
+        # They grow by the weights of the packing, which are above 0. ``order`` has items with positive
+        # shares. Each begins cliques with its conflicting items of positive shares, until it has a clique
+        # with each of them. Once there are ``limit`` cliques, no other item begins one.
         beside: int32s = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
         with nogil:
             self.left[:] = self.weights
@@ -527,11 +520,9 @@ class Packing:
         return 1
 
     def grow(self, first: int32, second: int32) -> Py_ssize_t:
-        """Find a clique with an item, and a second one if it differs, of items with unused weight.
-
-        Of the items that conflict with all members, the one with the most unused weight times urgency
-        follows (then: the first partner of the first item). Return the size.
-        """
+        """Find one or two cliques with an item, of items with unused weight; return the size."""
+        # Of the items that conflict with all members, the one with the most unused weight times urgency
+        # follows (then: the first partner of the first item). The second clique is stored if it differs.
         n: Py_ssize_t
         kept: Py_ssize_t
         size: Py_ssize_t = 1

@@ -162,10 +162,8 @@ def _is_repeated(position: int64, constraint: int64, clusters: ConstraintAnneali
 @nogil
 @exceptval(check=False)
 def _fill_relief(x: int64, sign: int64, clusters: ConstraintAnnealing) -> int64:
-    """Add what rare constraints lack to ``relief`` of their clusters, or subtract it.
-
-    Return what those with x, or with an item of its cluster, lack.
-    """
+    """Add what rare constraints lack to ``relief``, or subtract it; return what those near x lack."""
+    # These are the constraints with x, or with an item of its cluster.
     a = clusters.label[x]
     own = 0
     for constraint in range(clusters.met.shape[0] if clusters.lack else 0):
@@ -186,10 +184,8 @@ def _fill_relief(x: int64, sign: int64, clusters: ConstraintAnnealing) -> int64:
 @nogil
 @exceptval(check=False)
 def _list_targets(x: int64, penalty: float64, most: float64, clusters: ConstraintAnnealing) -> int64:
-    """List in ``targets`` the clusters that x may move to, if costs of less than ``most`` are possible.
-
-    ``costs`` has the change of the loss. Return the number of targets.
-    """
+    """List in ``targets`` the clusters that x may move to for less than ``most``; return their number."""
+    # ``costs`` has the change of the loss.
     a = clusters.label[x]
     own = _fill_relief(x, 1, clusters)
     empty = -1 if clusters.size[a] == clusters.mass[x] else first_empty(clusters.top, clusters.size)
@@ -240,10 +236,8 @@ def _mark_rows(x: int64, clusters: ConstraintAnnealing, rows: Rows) -> void:
 @nogil
 @exceptval(check=False)
 def _fill_words(constraint: int64, x: int64, clusters: ConstraintAnnealing) -> int64:
-    """List in ``words`` the rows with all clusters of a constraint but that of x, after x has left.
-
-    Return the number of words that are not 0.
-    """
+    """List in ``words`` the rows with all clusters of a constraint but that of x; return their number."""
+    # x has left its cluster. Words that are 0 are left out.
     a = clusters.label[x]
     n: int64 = 0
     word: uint64

@@ -224,11 +224,9 @@ def collect_rows(
     table: int64s,
     count: Py_ssize_t,
 ) -> tuple[int, NDArray[np.int32]]:
-    """Add rows to ``count`` distinct rows; return the new number of distinct rows and the number of each row.
-
-    ``table`` is a hash table with open addressing; its size is a power of 2. An entry has the hash of a row
-    and, in the last ``NUMBER`` bits, the number of the row; an empty entry is -1.
-    """
+    """Add rows to ``count`` distinct rows; return the number of distinct rows, and of each row."""
+    # ``table`` is a hash table with open addressing; its size is a power of 2. An entry has the hash of a row
+    # and, in the last ``NUMBER`` bits, the number of the row; an empty entry is -1.
     result = np.empty(len(weights), np.int32)
     numbers: int32s = result
     size = kept_offsets[count]
@@ -308,10 +306,7 @@ def first_alike(
 def numbered(
     first: Numbers, weights: Numbers
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Number distinct rows in order of their first occurrence, given the first row equal to each.
-
-    Return the number of each row, and the first row and the weight of each number.
-    """
+    """Number distinct rows by first occurrence; return the numbers, the first rows, and the weights."""
     given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
     sums = np.zeros(len(first), np.int64)
     numbers: int32s = given
@@ -603,12 +598,10 @@ def estimates(
     classes: Numbers,
     factors: Real[:, ::1],
 ) -> NDArray[np.float64]:
-    """Estimate the support of each itemset: the sum over the rows of odds times a factor.
-
-    ``labels[label_starts[item]:label_starts[item + 1]]`` may represent an item, the most specific label
-    first. ``odds[label, j]`` is for a label that represents j items of the query. The factor of query ``i``
-    and a row is ``rows.weights[row] * factors[i, classes[row]]``.
-    """
+    """Estimate the support of each itemset: the sum over the rows of odds times a factor."""
+    # ``labels[label_starts[item]:label_starts[item + 1]]`` may represent an item, the most specific label
+    # first. ``odds[label, j]`` is for a label that represents j items of the query. The factor of query ``i``
+    # and a row is ``rows.weights[row] * factors[i, classes[row]]``.
     totals = np.empty(len(set_offsets) - 1, np.float64)
     found: float64s = totals
     queries = _Queries(sets, labels, label_starts, odds, rows)

@@ -294,10 +294,7 @@ class _Search:
     @nogil
     @exceptval(check=False)
     def suppress_one(self, length: Py_ssize_t) -> Py_ssize_t:
-        """List the prefix as a rare set, and suppress its item of the highest rank.
-
-        Return the position of that item.
-        """
+        """List the prefix as a rare set, suppress its item of the highest rank, and return its position."""
         worst = 0
         start = self.starts[self.n_found]
         for place in range(length):
@@ -420,11 +417,9 @@ class _Search:
 
 
 def pair_clauses(k: int64, fit: Flags, up: Codes, size: Codes, supports: Supports) -> NDArray[np.int32]:
-    """Derive clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each path.
-
-    A path begins at a rare pair that is not rare with a lower node in place of either, and is as long as
-    possible.
-    """
+    """Derive clauses of two paths for all rare pairs of fit nodes: both ends of each path."""
+    # The lower end comes first. A path begins at a rare pair that is not rare with a lower node in place of
+    # either, and is as long as possible.
     a: int32
     n: Py_ssize_t = 0
     rare: uint8s = np.zeros(len(supports.partners), np.uint8)
@@ -503,12 +498,10 @@ def set_clauses(
     size: Codes,
     supports: Supports,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Derive clauses for rare sets of fit nodes, as CSR: the lower and the upper end of each path.
-
-    Each set is reduced while it stays rare, then its nodes are raised while they stay rare. There is one
-    clause for each row with all upper ends. The paths of the clause begin as low as possible in the row:
-    below the node of the set if the row contains it, otherwise below the upper end.
-    """
+    """Derive clauses for rare sets of fit nodes, as CSR: the lower and the upper end of each path."""
+    # Each set is reduced while it stays rare, then its nodes are raised while they stay rare. There is one
+    # clause for each row with all upper ends. The paths of the clause begin as low as possible in the row:
+    # below the node of the set if the row contains it, otherwise below the upper end.
     rows = supports.rows
     row: Py_ssize_t
     n: Py_ssize_t = 0

@@ -240,10 +240,8 @@ def _hidden_in(nodes: Codes, n: Py_ssize_t, supports: Supports, rows: Rows, spac
 @nogil
 @exceptval(check=False)
 def _cheapest(n: Py_ssize_t, k: int64, state: State, supports: Supports, space: Space) -> Py_ssize_t:
-    """Write the generalization of n cut nodes with support >= k and the lowest added loss; return its length.
-
-    Ties: fewer leaves, then the nodes. All combinations of ancestors are compared.
-    """
+    """Write the safe generalization of n cut nodes with the lowest added loss; return its length."""
+    # Safe: support >= k. Ties: fewer leaves, then the nodes. All combinations of ancestors are compared.
     n_best = 0
     affected: int64
     best_added = 0

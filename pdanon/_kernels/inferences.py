@@ -46,12 +46,10 @@ Array = NDArray[Any]
 def rows_beyond(
     rows: Rows, owners: Codes, items: Codes, begin: Py_ssize_t, end: Py_ssize_t
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count the rows that contain all other items of an owner: with its sensitive item, and without.
-
-    The owners are ``owners[begin:end]``, and ``items`` has the sensitive item of each. Items are numbered by
-    ascending support, so the first item of a row is its rarest. Both counts are 0 for a row without other
-    items.
-    """
+    """Count the rows that contain all other items of an owner: with its sensitive item, and without."""
+    # The owners are ``owners[begin:end]``, and ``items`` has the sensitive item of each. Items are numbered
+    # by ascending support, so the first item of a row is its rarest. Both counts are 0 for a row without
+    # other items.
     together, apart = np.zeros((2, end - begin), np.int64)
     a: int64s = together
     b: int64s = apart

@@ -433,10 +433,7 @@ class RareSearch:
     @nogil
     @exceptval(check=False)
     def _drop_with_rare_subset(self, n: Py_ssize_t, depth: Py_ssize_t, omitted: Py_ssize_t) -> Py_ssize_t:
-        """Drop the first n candidates that are rare together with the prefix without one item.
-
-        Return the number of remaining ones.
-        """
+        """Drop those of n candidates rare with the prefix without one item; return the number left."""
         kept: Py_ssize_t
         d = self.nodes.n_names[depth]
         self.others[: d * d if n else 0] = 0

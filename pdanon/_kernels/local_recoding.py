@@ -201,11 +201,11 @@ def _is_safe_elsewhere(old: int32[:, ::1], state: BlockCut) -> bint:
 
 
 def force(top: int32, nodes: Codes, state: BlockCut) -> bool:
-    """Replace a node of the only block by nodes below it, and generalize whatever becomes rare.
-
-    With ``drop``, rare labels are suppressed; without, they are replaced by their parents. Return whether
-    that is possible. The caller has to undo a failed attempt.
-    """
+    """Replace a node of the only block by nodes below, and all that becomes rare; return if possible."""
+    # With ``drop``, rare labels are suppressed; without, they are replaced by their parents. The caller has
+    # to undo a failed attempt.
+    # With ``drop``, rare labels are suppressed; without, they are replaced by their parents. The caller has
+    # to undo a failed attempt.
     if 0 <= state.became[0, state.first[top]] < top:  # published at an ancestor in the meantime
         return False
     with nogil:

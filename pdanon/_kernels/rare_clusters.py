@@ -61,12 +61,11 @@ UNKNOWN = declare(int32, -2)  # a partner that must be looked up
 @final
 @cclass
 class RarePartners:
-    """The largest rare support of each cluster: its own, or that with another cluster, its partner.
+    """The largest rare support of each cluster: its own, or that with another cluster, its partner."""
 
-    A support in (0, k) is rare. Without ``pairs``, only single clusters count. A pair is stored with the
-    cluster whose rows are faster to read. A tournament finds the first of all: by descending support, then
-    single clusters before pairs, then by labels.
-    """
+    # A support in (0, k) is rare. Without ``pairs``, only single clusters count. A pair is stored with the
+    # cluster whose rows are faster to read. A tournament finds the first of all: by descending support, then
+    # single clusters before pairs, then by labels.
 
     def __init__(self, k: int64, pairs: bint, state: State) -> None:
         i: int32
@@ -339,10 +338,7 @@ def satisfy_itemsets(
 
 
 def coarsen_each(sets: Codes, set_offsets: Numbers, state: State) -> int:
-    """Generalize the image of each given itemset by one merge, unless an earlier merge changed it.
-
-    Return the number of merges.
-    """
+    """Generalize the image of each itemset by one merge, unless changed before; return the merges."""
     changed: uint8s = np.zeros(state.label.shape[0], np.uint8)
     merges: int64 = 0
     with nogil:

@@ -351,11 +351,9 @@ def merge_members(
     last: Py_ssize_t,
     offsets: Numbers,
 ) -> None:
-    """Move the rows of cluster ``last`` to the earlier cluster ``first``, and renumber the clusters after it.
-
-    The rows of a cluster are in descending order of their lengths, and those of one length ascend. Only the
-    first entries of ``bounds`` are then valid, one fewer than before.
-    """
+    """Move the rows of cluster ``last`` to the earlier ``first``, and renumber the clusters after it."""
+    # The rows of a cluster are in descending order of their lengths, and those of one length ascend. Only the
+    # first entries of ``bounds`` are then valid, one fewer than before.
     added = np.array(members[bounds[last] : bounds[last + 1]])
     moved: int64s = added
     declare(j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
@@ -491,12 +489,10 @@ def split_rows(
     offsets: Numbers,
     block: Codes,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows.
-
-    A cluster with more than ``most`` rows is split unless its rows are equal. A cluster with fewer than
-    ``least`` rows is joined with the clusters after it. Rows are split at terms with a block before terms
-    without. Terms of the last block come before those of all others.
-    """
+    """Return the rows by cluster, and where each cluster begins; the last entry is the number of rows."""
+    # A cluster with more than ``most`` rows is split unless its rows are equal. A cluster with fewer than
+    # ``least`` rows is joined with the clusters after it. Rows are split at terms with a block before terms
+    # without. Terms of the last block come before those of all others.
     parts = _Parts(codes, offsets, block)
     n_rows = len(offsets) - 1
     begin = 0

@@ -108,11 +108,9 @@ class RowSearch:
         self.steps = 2 * codes.shape[0]
 
     def smallest_rare(self, thresholds: Numbers, least: Py_ssize_t) -> NDArray[np.int32]:
-        """Return the size of the smallest rare itemset of chosen rows, for descending thresholds of support.
-
-        A support below the threshold is rare. Itemsets have ``least`` to m items; no smaller one is rare. The
-        result has the shape (finished rows, thresholds); 0 if no itemset is rare.
-        """
+        """Return the size of the smallest rare itemset of chosen rows, for descending thresholds."""
+        # A support below the threshold is rare. Itemsets have ``least`` to m items; no smaller one is rare.
+        # The result has the shape (finished rows, thresholds); 0 if no itemset is rare.
         found = np.zeros((len(self.chosen), len(thresholds)), np.int32)
         sizes: int32[:, ::1] = found
         n_done: Py_ssize_t = 0
@@ -308,10 +306,7 @@ class RowSearch:
     @nogil
     @exceptval(check=False)
     def _find(self, item: Py_ssize_t, row: Py_ssize_t, place: Py_ssize_t) -> Py_ssize_t:
-        """Look for a row among those of an item, in a list from ``place`` on.
-
-        Return its place, or -1 less the place from which to look for later rows.
-        """
+        """Return the place of a row in an item's list from ``place`` on; absent: -1 less where to go on."""
         own: Py_ssize_t
         step: Py_ssize_t
         own = self.bitmap_of[item]

@@ -37,13 +37,11 @@ Array = NDArray[Any]
 @final
 @cclass
 class Clumps:
-    """Rows, and the groups of some of them; the rows of a group are at first equal to its seed.
+    """Rows, and the groups of some of them; the rows of a group are at first equal to its seed."""
 
-    Rows come in descending order of their lengths, so that the search for a row can end early.
-
-    The distortion of a group times ``scale`` is ``scale * length - size * saved``, where ``saved`` is the sum
-    of count times weight over the nodes.
-    """
+    # Rows come in descending order of their lengths, so that the search for a row can end early.
+    # The distortion of a group times ``scale`` is ``scale * length - size * saved``, where ``saved`` is the
+    # sum of count times weight over the nodes.
 
     scale: int64
     weight: Numbers
@@ -92,12 +90,10 @@ class Clumps:
 
 
 def clump(k: int64, r: int64, ahead: int64, increase: bint, limit: int64, clumps: Clumps) -> int:
-    """Put rows without a group (-1) into groups, at most ``limit`` rows; return their number.
-
-    Groups with fewer than k rows are filled first. Each row is compared with ``r`` groups. While groups are
-    filled, one of the next ``ahead`` rows may take its place. With ``increase``, the increase of the
-    distortion is compared, otherwise the new distortion.
-    """
+    """Put rows without a group (-1) into groups, at most ``limit`` rows; return their number."""
+    # Groups with fewer than k rows are filled first. Each row is compared with ``r`` groups. While groups are
+    # filled, one of the next ``ahead`` rows may take its place. With ``increase``, the increase of the
+    # distortion is compared, otherwise the new distortion.
     n_rows = clumps.group_of.shape[0]
     done: int64 = 0
     with nogil:
@@ -539,12 +535,10 @@ def move_rows(
     holders: Numbers,
     groups: Groups,
 ) -> int:
-    """Apply the best move or swap of each row in ``turns``, if it lowers the loss; return the loss saved.
-
-    A group keeps at least k rows. A row may be swapped with one of ``partners`` rows of a group. A group with
-    more than ``most`` rows never loses rows, and receives rows only while its rows are equal. ``bounds`` and
-    ``holders`` are the groups that contain each node, as CSR.
-    """
+    """Apply the best move or swap of each row in ``turns``, if it lowers the loss; return the loss saved."""
+    # A group keeps at least k rows. A row may be swapped with one of ``partners`` rows of a group. A group
+    # with more than ``most`` rows never loses rows, and receives rows only while its rows are equal.
+    # ``bounds`` and ``holders`` are the groups that contain each node, as CSR.
     saved = 0
     with nogil:
         for i in range(turns.shape[0]):

@@ -252,10 +252,8 @@ def _unlink(row: Py_ssize_t, groups: SensitiveGroups) -> void:
 @nogil
 @exceptval(check=False)
 def _choose_neighbors(row: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups) -> int64:
-    """Choose the most similar candidates, as many as the group needs, or none; return the size of the group.
-
-    A tie goes to the nearest candidate; candidates are listed by distance.
-    """
+    """Choose the most similar candidates, if they fill the group; return the size of the group."""
+    # A tie goes to the nearest candidate; candidates are listed by distance.
     lacking = groups.p - n_chosen
     least = groups.tally.shape[0] - 1
     n = _list_neighbors(row, groups)
@@ -431,10 +429,7 @@ class _Holders:
 @nogil
 @exceptval(check=False)
 def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
-    """Choose the rows that differ least from a row, among the rows that share an item with it.
-
-    Return the size of the group, with the row itself.
-    """
+    """Choose the rows that differ least from a row, of those that share an item; return the group's size."""
     n = _list_nearest(row, groups)
     n_chosen: int64 = 1
     for i in range(n // 2 - 1, -1, -1):
@@ -548,10 +543,7 @@ def _list_adjacent(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
 @nogil
 @exceptval(check=False)
 def _list_parts(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """Build a heap of the parts of the items of a row, by the items that their rows differ in at least.
-
-    Return their number.
-    """
+    """Build a heap of the parts of a row's items, by the least difference of their rows; return its size."""
     n: Py_ssize_t = 0
     all_parts = groups.parts.shape[0]
     start = groups.offsets[row]

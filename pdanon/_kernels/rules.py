@@ -42,12 +42,11 @@ __all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth", "invert", "re
 @final
 @cclass
 class Beside:
-    """Supports of the other sets and of the secrets in the rows of a set of items.
+    """Supports of the other sets and of the secrets in the rows of a set of items."""
 
-    The name of another set is its number in ``labels``, -1 for an item without a set. The name of a secret is
-    its code plus the number of items. ``label`` is the set. ``known`` marks the items that an attacker may
-    know; sets without them do not count.
-    """
+    # The name of another set is its number in ``labels``, -1 for an item without a set. The name of a secret
+    # is its code plus the number of items. ``label`` is the set. ``known`` marks the items that an attacker
+    # may know; sets without them do not count.
 
     near: Codes  # the rows that contain an item of the set
     rows: Rows
@@ -156,11 +155,8 @@ class Beside:
     @nogil
     @exceptval(check=False)
     def _allocate_members(self, enough: int64, below: int64) -> Py_ssize_t:
-        """Allocate a part of ``members`` to each secret with more than ``enough / below`` rows.
-
-        Each pair of sets has at least k rows here, so a rarer secret stays within the share. Return the total
-        length.
-        """
+        """Allocate ``members`` of each secret with more than ``enough / below`` rows; return the length."""
+        # Each pair of sets has at least k rows here, so a rarer secret stays within the share.
         name: Py_ssize_t
         size = 0
         n_relevant: Py_ssize_t = 0
@@ -591,10 +587,7 @@ class SensitiveRules:
     @nogil
     @exceptval(-1)
     def _divide(self, size: Py_ssize_t, start: Py_ssize_t, stop: Py_ssize_t, free: Py_ssize_t) -> Py_ssize_t:
-        """Write the rows of each item that extends the current set, from ``free`` on.
-
-        Return the number of such items.
-        """
+        """Write the rows of each item that extends the set, from ``free`` on; return the number of items."""
         is_last: bint = size + 1 == self.size
         n_met = self._share(start, stop, is_last)
         n: Py_ssize_t = 0
@@ -735,12 +728,10 @@ def invert(
 
 
 def restorable(codes: Codes, bounds: Numbers, is_gone: Flags, gone: Numbers) -> NDArray[np.int64]:
-    """Select suppressed items, one after the other, that can be restored.
-
-    An item can be restored if each set that contains it also contains another suppressed item. Set ``i`` has
-    the items ``codes[bounds[i]:bounds[i + 1]]``. ``gone`` has the suppressed items in the order in which they
-    are tried.
-    """
+    """Select suppressed items, one after the other, that can be restored."""
+    # An item can be restored if each set that contains it also contains another suppressed item. Set ``i``
+    # has the items ``codes[bounds[i]:bounds[i + 1]]``. ``gone`` has the suppressed items in the order in
+    # which they are tried.
     numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
     number: int32s = numbers  # of items that may be restored
     missing: int32s = counts  # suppressed items of each set

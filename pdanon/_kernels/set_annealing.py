@@ -337,10 +337,8 @@ def _list_targets(
 @nogil
 @exceptval(check=False)
 def _list_pairs(a: int64, n_pairs: int64, clusters: Annealing, space: Space) -> tuple[int64, int64]:
-    """List in ``triples`` those whose triples can change ``lack`` when the item joins a cluster.
-
-    Return their number, and the change of ``lack`` by triples when the item leaves its cluster.
-    """
+    """List in ``triples`` the pairs whose triples can change ``lack`` when the item joins; return both."""
+    # Their number, and the change of ``lack`` by triples when the item leaves its cluster.
     n: int64
     lone: int64
     k = clusters.k

@@ -435,10 +435,8 @@ def _price_of(c: int64, scale: int64, state: State) -> float64:
 
 
 def tally(x: int64, label: int64s, rows: Rows, space: Space) -> tuple[int64, int64]:
-    """Count the clusters in the rows of x, in ``beside``, ``alone``, ``touched`` and ``place``.
-
-    Return the number of clusters touched, and the support that the cluster of x loses without x.
-    """
+    """Count the clusters in the rows of x; return how many it touches, and what its own loses without x."""
+    # ``beside``, ``alone``, ``touched`` and ``place`` have the counts.
     a = label[x]
     n_touched: int64 = 0
     lost = 0
