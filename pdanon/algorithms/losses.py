@@ -61,10 +61,8 @@ def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
 
 
 def counts_error(frame: pd.DataFrame, result: Anonymized) -> float:
-    """Return the standard error of the loss "counts" of a result, whose two errors are estimated.
-
-    That of pairs is as large as if all were drawn from the list column with the most pairs.
-    """
+    """Return the standard error of the loss "counts" of a result, whose two errors are estimated."""
+    # That of pairs is as large as if all were drawn from the list column with the most pairs.
     lists = (Itemsets.from_series(frame[label]) for label in recoded_lists(result))
     n_pairs = max(int(count_pairs(each).sum()) for each in lists)
     populations = {"pairs": n_pairs, "values": len(frame)}

@@ -155,11 +155,9 @@ class Algorithm:
         return self.recodes in ("items", "rows", "groups") and not self.adds
 
     def release(self, arguments: Mapping[str, Any]) -> Anonymized:
-        """Release a frame with a recoded list column.
-
-        ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame, the
-        column and ``keep``.
-        """
+        """Release a frame with a recoded list column."""
+        # ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame,
+        # the column and ``keep``.
         given = dict(arguments)
         frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
         if takes_guarantee(self.function) and isinstance(column, Guarantee):
@@ -207,10 +205,8 @@ class Algorithm:
 
 
 def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> dict[str, Any]:
-    """Return the parameters to record: numbers as the guarantee read them, none that was left out.
-
-    Those of a guarantee are recorded one by one.
-    """
+    """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
+    # Those of a guarantee are recorded one by one.
     if guarantee := given.get("guarantee"):
         promised = sorted(parameters_of_guarantee(type(guarantee)), key=len)
         others = {name: value for name, value in given.items() if name != "guarantee"}

@@ -29,10 +29,8 @@ REQUEST_PARAMETERS = (
 
 
 def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Guarantee, Parameters]:
-    """Return the guarantee that a request has or describes, and its other parameters.
-
-    ``lists`` tells whether there is a list column.
-    """
+    """Return the guarantee that a request has or describes, and its other parameters."""
+    # ``lists`` tells whether there is a list column.
     own = signature(requested_guarantee).parameters
     asked = {name: value for name, value in request.items() if name in own}
     others = {name: value for name, value in request.items() if name not in own}
@@ -45,10 +43,8 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
 
 
 def text_parameters(name: str) -> dict[str, bool]:
-    """Return the parameters of an algorithm in texts, each with whether it is required.
-
-    The parameters of its guarantees replace ``guarantee``.
-    """
+    """Return the parameters of an algorithm in texts, each with whether it is required."""
+    # The parameters of its guarantees replace ``guarantee``.
     own = {each: known.default is known.empty for each, known in parameters_of(algorithm(name)).items()}
     if not takes_guarantee(algorithm(name)):
         return own

@@ -20,10 +20,8 @@ MOST_LOSS = 10**9
 
 
 def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
-    """Encode the importance of items as ``round(weight * 65535)``; None without weights.
-
-    Items that are not listed have weight 1.
-    """
+    """Encode the importance of items as ``round(weight * 65535)``; None without weights."""
+    # Items that are not listed have weight 1.
     if weights is None:
         return None
     if not isinstance(weights, (Mapping, pd.Series)):
@@ -79,11 +77,9 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
 
 
 def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) -> tuple[Numbers, int]:
-    """Encode the losses of suppressing items as integers, in a unit; also return the units in a loss of 1.
-
-    The loss is "support", the number of rows with the item; "unit", 1; or a number from 0 by item. The items
-    of the data have the first numbers. ``public`` masks the items that can be suppressed.
-    """
+    """Encode the losses of suppressing items as integers, in a unit; also return the units in a loss of 1."""
+    # The loss is "support", the number of rows with the item; "unit", 1; or a number from 0 by item. The
+    # items of the data have the first numbers. ``public`` masks the items that can be suppressed.
     if isinstance(loss, str) and loss in ("support", "unit"):
         return (supports if loss == "support" else np.ones_like(supports)), 1
     if not isinstance(loss, (Mapping, pd.Series)):

@@ -22,10 +22,8 @@ Share: TypeAlias = Callable[..., list[Any]]
 
 @contextmanager
 def processes(number: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
-    """Start processes, and end them with the block; work that has not started is then canceled.
-
-    Each process first calls the function ``prepare[0]`` with the other values.
-    """
+    """Start processes, and end them with the block; work that has not started is then canceled."""
+    # Each process first calls the function ``prepare[0]`` with the other values.
     most, others = min(number, _MOST_PROCESSES), {*active_children()}
     pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
     try:

@@ -213,10 +213,8 @@ class WrittenPartitions(Written[LazyRelease]):
 
 
 def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Join the first rows of partitions. An index that only counts the rows of each counts those of all.
-
-    Empty parts may have other dtypes: they are only joined if there is no other part.
-    """
+    """Join the first rows of partitions. An index that only counts the rows of each counts those of all."""
+    # Empty parts may have other dtypes: they are only joined if there is no other part.
     filled = [part for part in parts if len(part)] or [*parts[:1]]
     plain = all(part.index.names == [None] and counts_rows(part.index) for part in filled)
     return pd.concat(filled, ignore_index=plain).head(SAMPLE)

@@ -134,10 +134,9 @@ class _Encoded:
 
 
 class _PartitionRows:
-    """The rows of a Dask DataFrame as numbers, with all values and items on the client.
+    """The rows of a Dask DataFrame as numbers, with all values and items on the client."""
 
-    ``encoded`` are the partitions, on workers.
-    """
+    # ``encoded`` are the partitions, on workers.
 
     def __init__(self, encoded: list[Any], values: TableValues, n_rows: int, digests: list[str]) -> None:
         self.values, self.n_rows, self.digests = values, n_rows, digests

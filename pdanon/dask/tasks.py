@@ -19,10 +19,8 @@ _FAN_IN = 8  # parts that are merged in one task
 
 
 def compute(tasks: Any) -> Any:
-    """Compute a task of Dask, or each of a list.
-
-    Refuse workers with another version of pdanon, or none: they may count or recode in another way.
-    """
+    """Compute a task of Dask, or each of a list."""
+    # Refuse workers with another version of pdanon, or none: they may count or recode in another way.
     check_workers()
     return dask.compute(tasks)[0]
 
@@ -82,10 +80,8 @@ def merge_parts(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
 
 
 def exchange(parts: Sequence[Any], n: int) -> list[list[Any]]:
-    """Return the first pieces of all parts, the second ones, and so on; some parts together.
-
-    Tasks that collect adjacent pieces of adjacent parts are fewer than the pieces.
-    """
+    """Return the first pieces of all parts, the second ones, and so on; some parts together."""
+    # Tasks that collect adjacent pieces of adjacent parts are fewer than the pieces.
     size = isqrt(max(n, len(parts)))
     collect = dask.delayed(_collect)
     collected = [

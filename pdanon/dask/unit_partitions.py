@@ -247,10 +247,8 @@ class _Facts(NamedTuple):
 
 
 def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> ListColumns:
-    """Return the distinct sets of persons, or their bags if lines count, on the client.
-
-    Audits read items ``as_shown``, exactly as they are written.
-    """
+    """Return the distinct sets of persons, or their bags if lines count, on the client."""
+    # Audits read items ``as_shown``, exactly as they are written.
     check_columns(frame, units)
     columns = frame[[units.unit, units.item]]
     meta = _plain_part(columns._meta, 0, None)

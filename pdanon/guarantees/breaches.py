@@ -102,10 +102,8 @@ class Breaches:
 def likeliest_secrets(
     known: SupportIndex, secrets: SupportIndex, itemsets: ItemsetTable, *, copies: bool = False
 ) -> tuple[Codes, Numbers]:
-    """Find the secret item in most of the rows with each itemset of known items, and its number of rows.
-
-    Of equal secret items the first is found, and -1 if no row has one.
-    """
+    """Find the secret item in most of the rows with each itemset of known items, and its number of rows."""
+    # Of equal secret items the first is found, and -1 if no row has one.
     is_empty = itemsets.lengths == 0
     totals = secret_totals(secrets, copies)
     rows = secrets.codes, secrets.offsets, len(totals)

@@ -99,10 +99,8 @@ def list_threats(
 def join_audits(
     guarantee: ByClasses, parts: Sequence[PartAudit], list_parts: Callable[[bool], Iterable[pd.DataFrame]]
 ) -> Audit:
-    """Return the audit of a table, given those of its classes.
-
-    ``list_parts`` lists the threats of each part, given whether rows that look emptied were emptied.
-    """
+    """Return the audit of a table, given those of its classes."""
+    # ``list_parts`` lists the threats of each part, given whether rows that look emptied were emptied.
     if isinstance(guarantee, KLm):
         occurring = frozenset().union(*(each.occurring for each in parts))
         left_out = frozenset() if guarantee.mapping is None else guarantee.mapping.left_out
@@ -123,10 +121,8 @@ def join_audits(
 
 
 def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashable | None) -> Audit:
-    """Recount a table part by part.
-
-    Rows with equal quasi-identifiers are in the same part. Parts are read again for the table of threats.
-    """
+    """Recount a table part by part."""
+    # Rows with equal quasi-identifiers are in the same part. Parts are read again for the table of threats.
 
     def list_parts(emptied: bool) -> Iterable[pd.DataFrame]:
         return (list_threats(guarantee, column, part, emptied=emptied) for part in parts)
@@ -150,10 +146,8 @@ AUDITED = 5_000  # rows that are audited at once; more if the last class has mor
 
 
 def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:
-    """Yield the rows of a bucket of whole classes, some classes at a time; at least one part.
-
-    The first columns are the quasi-identifiers. A column `HAD_NONE` is no part of the frames.
-    """
+    """Yield the rows of a bucket of whole classes, some classes at a time; at least one part."""
+    # The first columns are the quasi-identifiers. A column `HAD_NONE` is no part of the frames.
     hashes = number_buckets(rows.columns[:n_quasi], 2**62)
     _, class_of, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
     part_of = ((np.cumsum(sizes) - sizes) // AUDITED)[class_of]

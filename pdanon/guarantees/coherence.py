@@ -255,10 +255,8 @@ class PublicAndPrivate:
 
     @classmethod
     def of(cls, columns: ListColumns, private: Any) -> PublicAndPrivate:
-        """Split the items of a table; ``private`` is the value of `private_items`.
-
-        An item that is both in a row, or a private item that does not occur, is an error.
-        """
+        """Split the items of a table; ``private`` is the value of `private_items`."""
+        # An item that is both in a row, or a private item that does not occur, is an error.
         itemsets, hidden = columns.itemsets, columns.private
         if isinstance(private, NamedItems):
             return cls.within(columns, named_items(itemsets, private))
@@ -304,10 +302,8 @@ class PublicAndPrivate:
         return self.columns.itemsets
 
     def crowds(self) -> list[tuple[Mask, PublicAndPrivate]]:
-        """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing.
-
-        A mask tells which rows these are.
-        """
+        """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing."""
+        # A mask tells which rows these are.
         masks = [~each.nulls for each in self.columns.columns]
         found = [(np.ones(len(self.offsets) - 1, np.bool_), self)]
         for mask in [*masks, *([masks[0] & masks[1]] if len(masks) > 1 else [])]:
@@ -400,10 +396,9 @@ _MOST = 2**31 - 1  # sums of efforts fit into 63 bits
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class Efforts:
-    """The effort of learning that a person has an item; 1 for items that are not listed.
+    """The effort of learning that a person has an item; 1 for items that are not listed."""
 
-    The paper announces such weights.
-    """
+    # The paper announces such weights.
 
     items: pa.Array  # distinct
     values: Numbers

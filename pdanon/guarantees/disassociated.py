@@ -220,10 +220,8 @@ def _min_together(tables: Numbers, tree: _Tree, one: _Term, other: _Term) -> int
 
 
 def _reconstructions(tree: _Tree) -> Numbers | None:
-    """Return all reconstructions of a tree up to the order of records, or None if they are too many.
-
-    A row is a reconstruction, a column a record, and the bits of a value are the terms of the record.
-    """
+    """Return all reconstructions of a tree up to the order of records, or None if they are too many."""
+    # A row is a reconstruction, a column a record, and the bits of a value are the terms of the record.
     n_records, n_terms = max(end for _, end in tree.leaves), len(tree.terms)
     if n_records * n_terms > _BITS or _lower_bound(tree) > TABLES:
         return None
@@ -428,10 +426,8 @@ class DisassociatedKm(Model):
         return small, empty_itemsets(table.sizes[small]), "few records"
 
     def _find_few_parts(self, table: ChunkTable) -> _Check:
-        """Find clusters without a term chunk with too few sub-records.
-
-        If k records get sub-records of up to m chunks each, every other record still needs a sub-record.
-        """
+        """Find clusters without a term chunk with too few sub-records."""
+        # If k records get sub-records of up to m chunks each, every other record still needs a sub-record.
         owners, counts = table.parts
         total = sums(owners, counts, len(table.sizes))
         chunks = np.bincount(owners, minlength=len(table.sizes))
@@ -467,11 +463,9 @@ def _find_repeated(table: ChunkTable) -> _Check:
 
 
 def _find_covered(table: ChunkTable) -> _Check:
-    """Find a pair of terms of different chunks per cluster with more occurrences than records.
-
-    By the pigeonhole principle, some record has both. In a joint cluster, one term is in a shared chunk, and
-    the other in another shared chunk, or in chunks of its parts, where its occurrences are added up.
-    """
+    """Find a pair of terms of different chunks per cluster with more occurrences than records."""
+    # By the pigeonhole principle, some record has both. In a joint cluster, one term is in a shared chunk,
+    # and the other in another shared chunk, or in chunks of its parts, where its occurrences are added up.
     part, term, count = _most_frequent(table)
     owners = table.parts[0][part]
     order = np.lexsort((-count, owners))
@@ -500,10 +494,8 @@ def _most_frequent(table: ChunkTable) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _most_frequent_below(table: ChunkTable) -> tuple[Numbers, Numbers]:
-    """Return the minimum number of records with the most frequent term of the parts of each joint cluster.
-
-    The second value is this term. A cluster that is not joint has 1 if it has a term chunk, otherwise 0.
-    """
+    """Return the minimum number of records with the most frequent term of the parts of each joint cluster."""
+    # The second value is this term. A cluster that is not joint has 1 if it has a term chunk, otherwise 0.
     n_items = np.int64(max(table.itemsets.n_items, 1))
     most, term = np.zeros((2, len(table.sizes)), np.int64)
     cells, counts = np.unique(

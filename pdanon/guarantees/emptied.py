@@ -56,10 +56,8 @@ def _rows_of(mapping: pd.DataFrame, name: str) -> int:
 
 
 def mark_emptied(is_empty: Mask, is_shown: Mask, class_of: Numbers, k: int) -> Mask:
-    """Return whether each row is one of fewer than k empty rows of a class with labels.
-
-    A missing row is neither empty nor shown.
-    """
+    """Return whether each row is one of fewer than k empty rows of a class with labels."""
+    # A missing row is neither empty nor shown.
     empty = np.bincount(class_of[is_empty], minlength=int(class_of.max(initial=0)) + 1)
     shown = np.bincount(class_of[is_shown], minlength=len(empty))
     return is_empty & ((shown > 0) & (empty < k))[class_of]

@@ -355,11 +355,9 @@ class Crowds:
         return (self.sizes > 0) & (self.sizes < k)
 
     def at_risk(self, lost: Mask, exposed: Mask) -> Mask:
-        """Return whether each row of the table has a lost crowd, or contains a threat in its crowd.
-
-        The empty itemset is a threat of a ``lost`` crowd. An ``exposed`` row of ``index`` contains another
-        threat.
-        """
+        """Return whether each row of the table has a lost crowd, or contains a threat in its crowd."""
+        # The empty itemset is a threat of a ``lost`` crowd. An ``exposed`` row of ``index`` contains another
+        # threat.
         return (lost[self.members] | exposed)[self.own]
 
 
@@ -382,10 +380,8 @@ class QuasiClasses:
         return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
 
     def mark_emptied(self, k: int, suppression: Suppression | None) -> Mask:
-        """Return whether each row is one of fewer than k empty rows of a class with labels.
-
-        If the original had as many empty rows, suppression emptied none, and no row is returned.
-        """
+        """Return whether each row is one of fewer than k empty rows of a class with labels."""
+        # If the original had as many empty rows, suppression emptied none, and no row is returned.
         none = np.zeros(len(self.of_row), np.bool_)
         if suppression is None or not suppression.suppresses:
             return none
@@ -409,11 +405,9 @@ class QuasiClasses:
         return pd.concat([found, listed], ignore_index=True) if len(listed) else found
 
     def _lost_and_threats(self, lost: Mask, threats: ItemsetTable, k: int) -> pd.DataFrame:
-        """List the empty itemset for classes with lost crowds, and the threats of other classes.
-
-        Threats are ordered by class, size and items. If an itemset is a threat in several crowds of a class,
-        its lowest support is listed.
-        """
+        """List the empty itemset for classes with lost crowds, and the threats of other classes."""
+        # Threats are ordered by class, size and items. If an itemset is a threat in several crowds of a
+        # class, its lowest support is listed.
         crowds, n_items = self.crowds, max(self.crowds.itemsets.n_items, 1)
         fewest = np.full(int(self.of_row.max(initial=-1)) + 1, len(self.of_row) + 1)
         np.minimum.at(fewest, crowds.of_class[lost], crowds.sizes[lost])

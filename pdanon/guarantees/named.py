@@ -127,10 +127,8 @@ class MappedItems(Suppression):
 
     @classmethod
     def of_named(cls, mapping: Any, named: NamedItems) -> MappedItems | None:
-        """Read a mapping; return None if there is none.
-
-        A mapping that generalizes a named item, or gives its label to another item, is an error.
-        """
+        """Read a mapping; return None if there is none."""
+        # A mapping that generalizes a named item, or gives its label to another item, is an error.
         if mapping is None or isinstance(mapping, cls):
             return mapping
         suppression = Suppression.of(mapping)
@@ -156,20 +154,16 @@ class MappedItems(Suppression):
 
 
 def named_items(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None = None) -> Mask:
-    """Return whether each item of a column is a named item.
-
-    A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
-    """
+    """Return whether each item of a column is a named item."""
+    # A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
     found = named.find(itemsets.vocabulary)
     named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()))
     return found >= 0
 
 
 def named_labels(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None) -> Mask:
-    """Return whether each published label is a named item, as `named_items`, with all of its rows.
-
-    Named items in sets are refused and, as only a mapping gives an item one label in a row, shared items.
-    """
+    """Return whether each published label is a named item, as `named_items`, with all of its rows."""
+    # Named items in sets are refused and, as only a mapping gives an item one label in a row, shared items.
     refuse_members(itemsets, named, mapping)
     if mapping is None:
         refuse_overlaps(itemsets)
@@ -258,11 +252,9 @@ def label_codes(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | No
 def generalize_itemsets(
     wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, what: str
 ) -> ItemsetTable:
-    """Replace the items of itemsets by the codes of their labels, without suppressed items.
-
-    An unknown item is an error, because a support of 0 would prove nothing. ``what`` is the noun for an
-    itemset in messages. The order is kept; supports are 0.
-    """
+    """Replace the items of itemsets by the codes of their labels, without suppressed items."""
+    # An unknown item is an error, because a support of 0 would prove nothing. ``what`` is the noun for an
+    # itemset in messages. The order is kept; supports are 0.
     targets = label_codes(wanted.vocabulary, published, mapping)
     unknown = targets == UNKNOWN
     if unknown.any():

@@ -27,10 +27,9 @@ _BYTES = 100  # peak memory per constraint
 
 
 class DefaultNumber(int):
-    """A default value that differs in type from a number passed by the caller.
+    """A default value that differs in type from a number passed by the caller."""
 
-    A number that is passed may contradict other parameters; a default must not raise such an error.
-    """
+    # A number that is passed may contradict other parameters; a default must not raise such an error.
 
 
 DEFAULT_M = DefaultNumber(2)
@@ -73,11 +72,9 @@ def check_m_omitted(m: ItemLimit, given: str = "constraints") -> None:
 
 
 def check_share(value: Any, name: str) -> Fraction:
-    """Check a share, a number in [0, 1], and return it as the fraction that its digits denote.
-
-    A float is rounded to the nearest fraction with a denominator of up to 10**9. Therefore 0.15 of 100 items
-    are 15, and 1/3 of 3 items is 1, although both floats are slightly below these values.
-    """
+    """Check a share, a number in [0, 1], and return it as the fraction that its digits denote."""
+    # A float is rounded to the nearest fraction with a denominator of up to 10**9. Therefore 0.15 of 100
+    # items are 15, and 1/3 of 3 items is 1, although both floats are slightly below these values.
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must be a number in [0, 1]", got=describe(value))
     if isinstance(value, Fraction) and value.denominator <= 10**9:
@@ -167,10 +164,8 @@ def _read_csv(path: str) -> list[list[str]]:
 def constraint_table(
     constraints: pd.Series[Any], itemsets: Itemsets, mapping: pd.DataFrame | None = None
 ) -> ItemsetTable:
-    """Encode the published form of privacy constraints, in the same order; supports are 0.
-
-    An item that does not occur is an error. Without a mapping, items are published as is.
-    """
+    """Encode the published form of privacy constraints, in the same order; supports are 0."""
+    # An item that does not occur is an error. Without a mapping, items are published as is.
     return generalize_itemsets(Itemsets.from_series(constraints), itemsets, mapping, "constraint")
 
 

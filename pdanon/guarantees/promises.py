@@ -29,10 +29,8 @@ from pdanon.guarantees.verdict import Guarantee
 
 
 def promise(guarantee: Any, column: Hashable | None = None) -> str:
-    """Return the promise of a guarantee as one sentence, with numbers and columns, and no text of an item.
-
-    A guarantee that is not of pdanon is described by its repr.
-    """
+    """Return the promise of a guarantee as one sentence, with numbers and columns, and no text of an item."""
+    # A guarantee that is not of pdanon is described by its repr.
     match guarantee:
         case KmAnonymity(k=k, m=m):
             return _matches([_items(m, "", [column])], k) + "."
@@ -146,11 +144,9 @@ def check_sensitive(
     spelled: Callable[[str], str] = str,
     known: Collection[str] = ("rho", "p", "l"),
 ) -> None:
-    """Check that parameters for sensitive items belong to one guarantee.
-
-    ``given`` are their names, ``where`` their place, and ``spelled`` returns the spelling of one there.
-    ``known`` are those that bound an inference.
-    """
+    """Check that parameters for sensitive items belong to one guarantee."""
+    # ``given`` are their names, ``where`` their place, and ``spelled`` returns the spelling of one there.
+    # ``known`` are those that bound an inference.
     rho, p, l, sensitive = map(spelled, ("rho", "p", "l", "sensitive"))  # noqa: E741
     kinds = [name for name in known if name in given]
     if not kinds and "sensitive" not in given:

@@ -237,11 +237,9 @@ class PSRules(ListModel):
     def _find_broken(
         self, rows: SupportIndex, known: ItemsetTable, numbers: Numbers, inferred: ItemsetTable
     ) -> _Broken:
-        """Find the known itemsets in too few rows, and the rules with a confidence above c.
-
-        A rule leads from the itemset of ``known`` with its number to its itemset of ``inferred``. The
-        supports of ``known`` are given.
-        """
+        """Find the known itemsets in too few rows, and the rules with a confidence above c."""
+        # A rule leads from the itemset of ``known`` with its number to its itemset of ``inferred``. The
+        # supports of ``known`` are given.
         rare = known.take((known.supports > 0) & (known.supports < self.k))
         of_rules = known.take(numbers)
         both = unite_itemsets(of_rules, inferred, rows.n_items)
@@ -597,11 +595,9 @@ def _read_pairs(rules: Any) -> list[list[Any]]:
 
 
 def _find_needed(known: Itemsets, sensitive: Itemsets) -> Numbers:
-    """Find the rules that no other rule implies.
-
-    Each rule is encoded as an itemset: its sensitive items, and an additional code for its set of known
-    items. The minimal itemsets are the needed rules.
-    """
+    """Find the rules that no other rule implies."""
+    # Each rule is encoded as an itemset: its sensitive items, and an additional code for its set of known
+    # items. The minimal itemsets are the needed rules.
     antecedent = first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32))

@@ -208,11 +208,9 @@ class Owners:
         raise AssertionError
 
     def at_risk(self, m: int | None) -> tuple[int, int | None]:
-        """Count the rows that contain an antecedent of 1 to m items.
-
-        With m=None, the number is a lower bound. The second value is the size up to which all antecedents are
-        counted; None: any.
-        """
+        """Count the rows that contain an antecedent of 1 to m items."""
+        # With m=None, the number is a lower bound. The second value is the size up to which all antecedents
+        # are counted; None: any.
         found, is_all = self.of_any_size()
         marked = np.zeros(len(self.index.weights), np.bool_)
         if is_all and not len(found):
@@ -223,11 +221,9 @@ class Owners:
         return int(self.index.weights[marked].sum()), proven
 
     def minimal(self, m: int | None) -> Inferences:
-        """Return the minimal inferences of up to m items, with the original codes.
-
-        With m=None, these are inferences up to the size within the limit, and some larger ones that contain
-        none of them.
-        """
+        """Return the minimal inferences of up to m items, with the original codes."""
+        # With m=None, these are inferences up to the size within the limit, and some larger ones that contain
+        # none of them.
         found = [self.from_nothing(), self.search(m)[0]]
         if m is None:
             found.append(self.of_any_size()[0])

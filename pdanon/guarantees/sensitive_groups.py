@@ -79,10 +79,8 @@ class GroupCounts:
         return cls(groups, sizes, group[named], items, counts[named])
 
     def places(self, numbers: Numbers) -> Numbers:
-        """Return the position of the group of each row.
-
-        Other groups or sizes than those of the table are an error.
-        """
+        """Return the position of the group of each row."""
+        # Other groups or sizes than those of the table are an error.
         problem = "the table of counts has other rows"
         found = pd.Index(self.groups).get_indexer(pd.Index(numbers))
         if unknown := int((found < 0).sum()):

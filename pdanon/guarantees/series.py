@@ -470,10 +470,8 @@ def _items_of(rows: Itemsets, mapping: pd.DataFrame | None) -> tuple[pa.Array, C
 def audit_series(
     guarantee: Guarantee, releases: Sequence[Released], column: Hashable | None, *, key: Any, spans: str
 ) -> Audit:
-    """Audit the newest of several releases alone, and with the earlier ones of the same persons.
-
-    The parameters are those of `pdanon.after` and its ``audit``.
-    """
+    """Audit the newest of several releases alone, and with the earlier ones of the same persons."""
+    # The parameters are those of `pdanon.after` and its ``audit``.
     series = _read(guarantee, releases, column, key)
     alone = guarantee.audit(releases[-1].frame, column)
     at_risk = np.zeros(series.persons.row_of.shape[1], np.bool_)

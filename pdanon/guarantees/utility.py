@@ -247,10 +247,8 @@ def partition(utility: Any) -> pd.DataFrame:
 
 
 def item_blocks(blocks: pd.DataFrame | None, items: pa.Array) -> Numbers:
-    """Find the block of each item of the data; without blocks, all items are in block 0.
-
-    Items of blocks that do not occur are ignored. An item of the data in no block is an error.
-    """
+    """Find the block of each item of the data; without blocks, all items are in block 0."""
+    # Items of blocks that do not occur are ignored. An item of the data in no block is an error.
     if blocks is None:
         return np.zeros(len(items), np.int64)
     codes, found = _find_occurring(blocks, items)
@@ -284,10 +282,8 @@ def _find_occurring(blocks: pd.DataFrame, items: pa.Array) -> tuple[Codes, Numbe
 
 
 def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: int) -> None:
-    """Verify from its mapping alone that a release satisfies the utility constraints.
-
-    No label may stand for items of several blocks, and at most ``allowed`` items may be suppressed.
-    """
+    """Verify from its mapping alone that a release satisfies the utility constraints."""
+    # No label may stand for items of several blocks, and at most ``allowed`` items may be suppressed.
     items, labels = global_mapping(mapping)
     block = pd.Series(item_blocks(blocks, items))
     by_label = block.groupby(labels.indices.to_pandas())  # by index, because label texts can be long

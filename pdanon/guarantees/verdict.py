@@ -138,10 +138,8 @@ def _rows(number: int) -> str:
 def threat_table(
     itemsets: Itemsets, threats: ItemsetTable, why: Reasons, *, missing: bool = False
 ) -> pd.DataFrame:
-    """Return threats as a DataFrame: ``itemset, support, why``.
-
-    With ``missing``, the last threat stands for the missing rows.
-    """
+    """Return threats as a DataFrame: ``itemset, support, why``."""
+    # With ``missing``, the last threat stands for the missing rows.
     nulls = np.zeros(len(threats), np.bool_)
     nulls[len(nulls) - missing :] = True
     codes, offsets = add_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)

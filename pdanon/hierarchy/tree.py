@@ -610,10 +610,8 @@ class Hierarchy:
 
 
 def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
-    """List the labels of some rows that are below another label of some rows, as pairs, in pre-order.
-
-    Labels that the hierarchy lacks, such as sensitive items, are ignored.
-    """
+    """List the labels of some rows that are below another label of some rows, as pairs, in pre-order."""
+    # Labels that the hierarchy lacks, such as sensitive items, are ignored.
     supports = np.zeros(tree.n_nodes + 1, np.int64)
     texts = item_texts(itemsets.vocabulary)
     node = find_items(texts, pa.array(tree.labels, texts.type))

@@ -91,10 +91,8 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None) -> None:
-    """Write rows to a file that `read_rows` reads.
-
-    With the number of rows of each bucket, rows are sorted by bucket, and each bucket can be read alone.
-    """
+    """Write rows to a file that `read_rows` reads."""
+    # With the number of rows of each bucket, rows are sorted by bucket, and each bucket can be read alone.
     _write(path, table.schema, _cut(table, [len(table)] if counts is None else counts))
 
 
@@ -129,10 +127,8 @@ def read_bucket(paths: Iterable[Path], number: int) -> pa.Table:
 
 
 def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
-    """Return rows bucket by bucket that come part by part, or the other way round.
-
-    ``counts`` has the number of rows of each part and bucket, shape (parts, buckets).
-    """
+    """Return rows bucket by bucket that come part by part, or the other way round."""
+    # ``counts`` has the number of rows of each part and bucket, shape (parts, buckets).
     n_parts, n_buckets = counts.shape
     bucket_of = np.repeat(np.tile(np.arange(n_buckets), n_parts), counts.ravel())
     return rows.take(pa.array(np.argsort(bucket_of, kind="stable")))

@@ -113,10 +113,8 @@ def locate(source: str | os.PathLike[str]) -> Path | str:
 
 
 def locate_target(target: str | os.PathLike[str], name: str = "target") -> Path | str:
-    """Return a path or URI to write, as `locate`.
-
-    A URI with credentials is refused, as results, reports and logs show the path of a release.
-    """
+    """Return a path or URI to write, as `locate`."""
+    # A URI with credentials is refused, as results, reports and logs show the path of a release.
     place = locate(target)
     if isinstance(place, str):
         refuse_credentials(place, name)
@@ -199,11 +197,9 @@ def upload_directory(directory: Path, uri: str) -> None:
 
 @contextmanager
 def directory_of_others(uri: str) -> Iterator[None]:
-    """Mark a URI where nothing exists as incomplete, while other machines write files to it.
-
-    The marks are those of `upload_directory`. If the block fails, the files are removed, and ``_INCOMPLETE``
-    stays: another machine may still write a file.
-    """
+    """Mark a URI where nothing exists as incomplete, while other machines write files to it."""
+    # The marks are those of `upload_directory`. If the block fails, the files are removed, and
+    # ``_INCOMPLETE`` stays: another machine may still write a file.
     filesystem, root = resolve(uri)
     _mark(filesystem, f"{root}/{INCOMPLETE}")
     try:
@@ -459,11 +455,9 @@ def _lock(number: int, *, unknown: bool = True) -> bool:
 
 @contextmanager
 def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
-    """Write a file whole or not at all: yield a new empty file to write instead, in the same directory.
-
-    Only the owner can read it. It replaces ``path`` atomically when the block ends, with the permissions of
-    the old file, and is removed if the block fails. If confidential, only the owner may read a new file.
-    """
+    """Write a file whole or not at all: yield a new empty file to write instead, in the same directory."""
+    # Only the owner can read it. It replaces ``path`` atomically when the block ends, with the permissions of
+    # the old file, and is removed if the block fails. If confidential, only the owner may read a new file.
     with replace_files([path], [path] if confidential else []) as (temporary,), name_in_errors(path):
         yield temporary
 
@@ -484,11 +478,9 @@ def replace_files(
     *,
     overwrite: bool = True,
 ) -> Iterator[list[Path]]:
-    """Write several files, all of them or none: yield a new empty file for each, as `replace_file` does.
-
-    When the block ends and all are synced to disk, they replace the files one after the other, in the order
-    given. Only their owner may read new files that are confidential.
-    """
+    """Write several files, all of them or none: yield a new empty file for each, as `replace_file` does."""
+    # When the block ends and all are synced to disk, they replace the files one after the other, in the order
+    # given. Only their owner may read new files that are confidential.
     paths = list(paths)
     targets = [_real_path(check_path(path), confidential=path in confidential) for path in paths]
     drafts: list[Draft | Upload] = []
@@ -567,10 +559,8 @@ def _is_at_uri(uri: str) -> bool:
 
 
 def _real_path(path: str, *, confidential: bool = False) -> Path | str:
-    """Return a path of this machine with links resolved, or the URI of another one.
-
-    A confidential file has no URI, as its permissions would be unknown.
-    """
+    """Return a path of this machine with links resolved, or the URI of another one."""
+    # A confidential file has no URI, as its permissions would be unknown.
     place = locate_target(path, "path")
     if isinstance(place, Path):
         return Path(os.path.realpath(place))

@@ -177,11 +177,9 @@ class TextLines:
         self.path, self.delimiter, self.encoding, self.header = path, delimiter, encoding, header
 
     def read(self, types: Mapping[str, str], *, ragged: bool = False) -> pa.Table:
-        """Read all columns as text, except those with a requested type.
-
-        Empty fields are missing unless quoted. In a file of one column, an empty line is a row. Without a
-        header, the columns are numbered from 1 on. ``ragged`` lines may lack fields at their end.
-        """
+        """Read all columns as text, except those with a requested type."""
+        # Empty fields are missing unless quoted. In a file of one column, an empty line is a row. Without a
+        # header, the columns are numbered from 1 on. ``ragged`` lines may lack fields at their end.
         table = self.read_safely(self.parse_ragged if ragged else self.parse)
         check_names(table.column_names, self.path)
         if not ragged and any(map(spans_lines, table.columns)):
@@ -377,10 +375,8 @@ def check_typed(types: Mapping[str, str], names: list[str], path: Path) -> None:
 def cast_columns(
     table: pa.Table, types: Mapping[str, str], path: Path, line_of: Callable[[int], int]
 ) -> pa.Table:
-    """Convert columns of text to their types, as far as the table has them. Empty text becomes missing.
-
-    ``line_of`` returns the number of the line of a row, for the error about a value of another type.
-    """
+    """Convert columns of text to their types, as far as the table has them. Empty text becomes missing."""
+    # ``line_of`` returns the number of the line of a row, for the error about a value of another type.
     for name in (name for name in types if name in table.column_names):
         column, kind = table.column(name), types[name]
         values = _cast(column, kind)
@@ -404,11 +400,9 @@ def cast_schema(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
 def describe_texts(
     frame: pd.DataFrame, labels: list[str], spelling: str, *, only_times: bool = False
 ) -> list[str]:
-    """Return a note for each column that would be generalized otherwise if its texts had their type.
-
-    ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. Only times matter in
-    kept columns of persons with several rows: these are generalized by the calendar.
-    """
+    """Return a note for each column that would be generalized otherwise if its texts had their type."""
+    # ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. Only times matter
+    # in kept columns of persons with several rows: these are generalized by the calendar.
     purpose = "for its calendar" if only_times else "for ranges"
     notes = []
     for label in labels:
@@ -480,11 +474,9 @@ _EXACT = 2**53  # floats hold all integers up to here
 
 
 def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
-    """Read a file with one object per line, with the requested types of columns. Empty lines are ignored.
-
-    An error about a value names its line: a field may not have two types. An integer may not exceed 64 bits,
-    nor be too large for a float beside fractions.
-    """
+    """Read a file with one object per line, with the requested types of columns. Empty lines are ignored."""
+    # An error about a value names its line: a field may not have two types. An integer may not exceed 64
+    # bits, nor be too large for a float beside fractions.
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     with path.open(encoding="utf-8-sig") as file:

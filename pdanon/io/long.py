@@ -244,10 +244,8 @@ def from_wide(
 
 
 def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArray[np.int32], int]:
-    """Number the person of each line, in order of first appearance, and count the persons.
-
-    Several columns identify a person together. ``where`` is the parameter that names them, for messages.
-    """
+    """Number the person of each line, in order of first appearance, and count the persons."""
+    # Several columns identify a person together. ``where`` is the parameter that names them, for messages.
     ids = [*map(without_signs, ids)]
     missing = np.logical_or.reduce([column.isna().to_numpy(bool) for column in ids])
     refuse_unknown_persons(int(missing.sum()), len(missing), [column.name for column in ids], where)

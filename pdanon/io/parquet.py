@@ -41,10 +41,8 @@ pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of i
 def open_parquet(
     path: str | os.PathLike[str], filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()
 ) -> pq.ParquetFile:
-    """Open a file, and check that its footer is consistent and no two columns have the same name.
-
-    ``dictionaries`` are leaves of the schema, by number, to read as codes into a dictionary.
-    """
+    """Open a file, and check that its footer is consistent and no two columns have the same name."""
+    # ``dictionaries`` are leaves of the schema, by number, to read as codes into a dictionary.
     where = display_path(path, filesystem)
 
     def open_checked() -> pq.ParquetFile:
@@ -65,11 +63,9 @@ def open_parquet(
 def read_row_group(
     file: pq.ParquetFile, number: int, path: str, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Read a row group of a file that `open_parquet` opened, by default all columns.
-
-    Check that it has as many rows and values as the footer says, its codes are in dictionaries, and its texts
-    are UTF-8.
-    """
+    """Read a row group of a file that `open_parquet` opened, by default all columns."""
+    # Check that it has as many rows and values as the footer says, its codes are in dictionaries, and its
+    # texts are UTF-8.
     part = f", row group {number}"
     where = f"{path}{part}"
 
@@ -176,11 +172,10 @@ class Entry(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Listing:
-    """The files of a directory and its subdirectories, or those that match patterns.
+    """The files of a directory and its subdirectories, or those that match patterns."""
 
-    Listing fails if there are no files, a directory cannot be read, two paths lead to a file, or a file would
-    be ignored. The message counts these by kind.
-    """
+    # Listing fails if there are no files, a directory cannot be read, two paths lead to a file, or a file
+    # would be ignored. The message counts these by kind.
 
     filesystem: fs.FileSystem
     root: str
@@ -292,11 +287,9 @@ def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
 
 
 def check_current(filesystem: fs.FileSystem, path: str) -> None:
-    """Check that a file does not belong to a table with versions, which may have replaced it.
-
-    No directory above it, links followed, may hold a log of Delta, Hudi or Iceberg. Directories that cannot
-    be listed are ignored.
-    """
+    """Check that a file does not belong to a table with versions, which may have replaced it."""
+    # No directory above it, links followed, may hold a log of Delta, Hudi or Iceberg. Directories that cannot
+    # be listed are ignored.
     links = [os.path.abspath(path), os.path.realpath(path)]
     logs = _logs_above(filesystem, links if is_local(filesystem) else [path])
     if logs:
@@ -341,10 +334,8 @@ def _remote_entry(info: Any) -> Entry:
 
 
 def split_pattern(path: str) -> tuple[str, tuple[str, ...]]:
-    """Split a path with wildcards into the directory before them, and the patterns of the levels below.
-
-    A path without wildcards is refused, as it then does not exist, and so is ``**``.
-    """
+    """Split a path with wildcards into the directory before them, and the patterns of the levels below."""
+    # A path without wildcards is refused, as it then does not exist, and so is ``**``.
     marks = [path.find(mark) for mark in _MAGIC if mark in path]
     if not marks:
         raise FormatError("there is no such file or directory", where=path)

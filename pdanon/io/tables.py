@@ -118,10 +118,8 @@ class Form:
         return self.column or ("items" if self.is_spread else None)
 
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
-        """Check that the parts of the form are compatible with each other and with a file.
-
-        ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
-        """
+        """Check that the parts of the form are compatible with each other and with a file."""
+        # ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
         by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
         spread = {name: getattr(self, name) for name in ("onehot", "prefix", "wide")}
         spread = {spelling(name): each for name, each in spread.items() if each is not None}
@@ -176,11 +174,9 @@ class Form:
                 raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
 
     def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
-        """Read a file into a frame with one row per person, or with its rows if ``unit`` is set.
-
-        A CSV file with lists needs ``column`` and ``separator``. A table with lists keeps all columns, unless
-        ``by`` is set; otherwise the frame has those of ``keep`` beside the lists.
-        """
+        """Read a file into a frame with one row per person, or with its rows if ``unit`` is set."""
+        # A CSV file with lists needs ``column`` and ``separator``. A table with lists keeps all columns,
+        # unless ``by`` is set; otherwise the frame has those of ``keep`` beside the lists.
         return self.convert(*self._read_file(path), keep)
 
     def read_with_persons(self, path: Path | str, keep: Collection[str] = ()) -> tuple[Table, pd.DataFrame]:
@@ -435,10 +431,8 @@ def write_whole(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write all files or none, each by its function; replace them in the order given.
-
-    Only their owner may read new files that are confidential.
-    """
+    """Write all files or none, each by its function; replace them in the order given."""
+    # Only their owner may read new files that are confidential.
     with replace_files(writers, confidential, overwrite=overwrite) as drafts:
         for draft, (path, write) in zip(drafts, writers.items(), strict=True):
             with name_in_errors(path):

@@ -61,10 +61,8 @@ def _check_length(path: Path) -> None:
 
 @contextmanager
 def lock_target(target: Path | str) -> Iterator[None]:
-    """Keep other runs from writing to a target until the block, or the process, ends.
-
-    Object storage has no locks: there, another run is noticed when both have written.
-    """
+    """Keep other runs from writing to a target until the block, or the process, ends."""
+    # Object storage has no locks: there, another run is noticed when both have written.
     if isinstance(target, str):
         yield
         return
@@ -101,10 +99,8 @@ def _lock(path: Path) -> int:
 
 @contextmanager
 def draft_target(target: Path | str, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
-    """Create a temporary file or directory that becomes the target if the block ends without an error.
-
-    ``before`` is called when everything is written, before the target gets its name.
-    """
+    """Create a temporary file or directory that becomes the target if the block ends without an error."""
+    # ``before`` is called when everything is written, before the target gets its name.
     with report_write_errors(target):
         draft = create_draft(target, directory=directory)
         try:
@@ -124,11 +120,9 @@ def draft_target(target: Path | str, before: Callable[[], object], *, directory:
 
 @contextmanager
 def shared_target(target: Path | str) -> Iterator[Path | str]:
-    """Create a directory for the files of other processes, which become the target if the block succeeds.
-
-    Only this run knows its name: processes that outlive an earlier run cannot write to it, and no process
-    can when the block has ended. A URI is marked as incomplete instead.
-    """
+    """Create a directory for the files of other processes, which become the target if the block succeeds."""
+    # Only this run knows its name: processes that outlive an earlier run cannot write to it, and no process
+    # can when the block has ended. A URI is marked as incomplete instead.
     if isinstance(target, str):
         with directory_of_others(target):
             yield target

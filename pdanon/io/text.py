@@ -563,10 +563,9 @@ def _check_header(labels: list[str], column: str, path: str, separator: str) -> 
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
-    """Refuse a separator of lists, or one that is in no text if another usual one is in most texts.
-
-    In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is outside.
-    """
+    """Refuse a separator of lists, or one that is in no text if another usual one is in most texts."""
+    # In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is
+    # outside.
     refuse_list_texts(joined, separator, column, path)
     filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
     texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # without the labels of sets

@@ -79,11 +79,9 @@ class UnitTable:
     def of(
         cls, frame: pd.DataFrame, unit: Hashable, item: Hashable, column: Hashable, *, as_shown: bool = False
     ) -> UnitTable:
-        """Read lines with an ``item`` each, or rows with a ``column`` of lists, by default the only one.
-
-        Audits read items ``as_shown``, exactly as they are written. Otherwise blanks around a text of a line
-        are removed, as by `from_long`.
-        """
+        """Read lines with an ``item`` each, or rows with a ``column`` of lists, by default the only one."""
+        # Audits read items ``as_shown``, exactly as they are written. Otherwise blanks around a text of a
+        # line are removed, as by `from_long`.
         place, position = unit_positions(frame, unit, item, column)
         numbers, n_units = number_persons([frame.iloc[:, place]], "unit")
         items, is_long = frame.iloc[:, position], item is not None

@@ -107,10 +107,9 @@ def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodEr
 
 
 def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a public function: wrong arguments and exhausted memory raise errors with a hint.
-
-    The function also takes tables of other libraries, and returns its tables in the library of the first one.
-    """
+    """Decorate a public function: wrong arguments and exhausted memory raise errors with a hint."""
+    # The function also takes tables of other libraries, and returns its tables in the library of the first
+    # one.
 
     @wraps(function)
     def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -125,10 +124,8 @@ def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
 
 
 def constructed_by_name(kind: _Class) -> _Class:
-    """Make a public class explain a wrong construction, as `called_by_name` does, and take other tables.
-
-    An audit that exhausts the memory raises an `OutOfMemoryError`.
-    """
+    """Make a public class explain a wrong construction, as `called_by_name` does, and take other tables."""
+    # An audit that exhausts the memory raises an `OutOfMemoryError`.
     construct = kind.__init__
     methods_take_tables(kind)
 
@@ -147,10 +144,8 @@ def constructed_by_name(kind: _Class) -> _Class:
 
 
 def _from_here(error: PdanonError) -> PdanonError:
-    """Drop the frames of pdanon from the traceback of an error that the caller can mend.
-
-    A `GuaranteeError` is a defect of pdanon: it keeps them for the report.
-    """
+    """Drop the frames of pdanon from the traceback of an error that the caller can mend."""
+    # A `GuaranteeError` is a defect of pdanon: it keeps them for the report.
     return error if isinstance(error, GuaranteeError) else error.with_traceback(None)
 
 

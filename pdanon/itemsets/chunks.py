@@ -41,10 +41,8 @@ class ChunkTable:
     def of(
         cls, frame: pd.DataFrame, column: Hashable | None = None, *, read: Reader = Itemsets.from_series
     ) -> ChunkTable:
-        """Read a frame of chunks, as `to_frame` writes it, with rows and columns in any order.
-
-        Refuse columns that describe no clusters of records.
-        """
+        """Read a frame of chunks, as `to_frame` writes it, with rows and columns in any order."""
+        # Refuse columns that describe no clusters of records.
         position = find_column(check_frame(frame), column)
         cluster, joint, sizes, chunks = (_integers(frame, name) for name in NAMES)
         labels, first, owners = np.unique(cluster, return_index=True, return_inverse=True)

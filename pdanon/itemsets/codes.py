@@ -88,11 +88,9 @@ class Itemsets:
 
     @classmethod
     def from_arrow(cls, lists: pa.Array | pa.ChunkedArray, *, repeats: bool = False) -> Itemsets:
-        """Encode an Arrow list array of any layout, slices and chunks: ``list``, ``list_view``, and so on.
-
-        Items are of a primitive, string or dictionary type. Refuse items that are null, or have no order or
-        text. With ``repeats``, rows keep repeated items.
-        """
+        """Encode an Arrow list array of any layout, slices and chunks: ``list``, ``list_view``, and so on."""
+        # Items are of a primitive, string or dictionary type. Refuse items that are null, or have no order or
+        # text. With ``repeats``, rows keep repeated items.
         codes, offsets, values, nulls = encode(lists)
         return cls(*relabel_rows(codes, offsets, np.arange(len(values)), values, repeats=repeats), nulls)
 
@@ -103,11 +101,9 @@ class Itemsets:
 
     @classmethod
     def from_series(cls, series: pd.Series[Any], *, repeats: bool = False) -> Itemsets:
-        """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays.
-
-        Missing values are null rows. Items have one type, and none is null. Text is never parsed, even if it
-        looks like a list.
-        """
+        """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays."""
+        # Missing values are null rows. Items have one type, and none is null. Text is never parsed, even if
+        # it looks like a list.
         return cls.from_arrow(arrow_lists(series), repeats=repeats)
 
     @property
@@ -169,11 +165,9 @@ class Itemsets:
         return replace(self, nulls=np.zeros_like(self.nulls))
 
     def recode(self, targets: NDArray[Any], vocabulary: pa.Array, *, repeats: bool = False) -> Itemsets:
-        """Replace each item by another of a vocabulary, or remove it with -1.
-
-        Rows get no duplicates, except with ``repeats``. Unused entries of the vocabulary are dropped. No
-        buffer is shared.
-        """
+        """Replace each item by another of a vocabulary, or remove it with -1."""
+        # Rows get no duplicates, except with ``repeats``. Unused entries of the vocabulary are dropped. No
+        # buffer is shared.
         rows = relabel_rows(self.codes, self.offsets, targets, vocabulary, repeats=repeats)
         return Itemsets(*rows, self.nulls.copy(), self.weights)
 
@@ -273,11 +267,9 @@ def item_array(items: Any, name: str) -> pa.Array:
 
 
 def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
-    """Join several columns of the same rows into one, and return the column of each item.
-
-    Equal items of different columns stay different items. They are numbered column by column, and their text
-    begins with the number of the column.
-    """
+    """Join several columns of the same rows into one, and return the column of each item."""
+    # Equal items of different columns stay different items. They are numbered column by column, and their
+    # text begins with the number of the column.
     if len(columns) == 1:
         return columns[0], np.zeros(columns[0].n_items, np.int32)
     counts = [column.n_items for column in columns]
@@ -291,10 +283,8 @@ def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
 
 
 def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
-    """Return whether the texts of all codes exceed a number of bytes.
-
-    Labels of sets are long, and a set of n items may be in n rows or lines.
-    """
+    """Return whether the texts of all codes exceed a number of bytes."""
+    # Labels of sets are long, and a set of n items may be in n rows or lines.
     if not is_text_type(vocabulary.type):
         return False
     lengths = to_numpy(pc.binary_length(vocabulary)).astype(np.int64)
@@ -304,10 +294,8 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
 
 
 def take_items(vocabulary: pa.Array, codes: Codes) -> pa.Array:
-    """Return the items of codes; null for -1. Texts are written into a buffer of their size.
-
-    Arrow's ``take`` enlarges its buffer until all texts fit, which takes up to twice their memory.
-    """
+    """Return the items of codes; null for -1. Texts are written into a buffer of their size."""
+    # Arrow's ``take`` enlarges its buffer until all texts fit, which takes up to twice their memory.
     kind, some_missing = vocabulary.type, codes.min(initial=0) < 0
     if not is_text_type(kind) or not len(codes):
         return vocabulary.take(pa.array(codes, mask=codes < 0 if some_missing else None))
@@ -379,11 +367,9 @@ _ZEROS = r"(?:\.0+|(\.[0-9]*[1-9])0+)(Z?)$"
 
 
 def item_texts(items: pa.Array) -> pa.Array:
-    """Return the published text of each item; null where one is missing.
-
-    Equal values have equal texts, whatever the unit, scale or time zone of their type. Fractions have no
-    trailing zeros, instants are written in UTC, and durations as pandas writes them.
-    """
+    """Return the published text of each item; null where one is missing."""
+    # Equal values have equal texts, whatever the unit, scale or time zone of their type. Fractions have no
+    # trailing zeros, instants are written in UTC, and durations as pandas writes them.
     kind = items.type
     if pa.types.is_duration(kind):
         return as_pandas_writes(items)

@@ -141,10 +141,8 @@ def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.Ex
 
 
 def release_copy(frame: pd.DataFrame, *, replaced: int | None = None) -> pd.DataFrame:
-    """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write.
-
-    The column at the position ``replaced`` stays as it is.
-    """
+    """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write."""
+    # The column at the position ``replaced`` stays as it is.
     copy = copy_frame(frame)
     for position, dtype in enumerate(frame.dtypes):
         if position != replaced and type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):

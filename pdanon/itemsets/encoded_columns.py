@@ -57,10 +57,8 @@ class ListColumns:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader | None = None) -> ListColumns:
-        """Encode the list column and, if there is one, the private column, at positions of `find_columns`.
-
-        Audits read with `read_visible`, which counts repeated labels.
-        """
+        """Encode the list column and, if there is one, the private column, at positions of `find_columns`."""
+        # Audits read with `read_visible`, which counts repeated labels.
         found = [read(frame.iloc[:, i]) if read else encode_column(frame, i) for i in positions]
         return cls(found[0], found[1] if len(found) > 1 else None, frame.columns[positions[0]])
 
@@ -151,10 +149,8 @@ def _split_column(rows: DistinctRows, which: int, n_columns: int, items: pa.Arra
 
 
 def number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
-    """Append the new items of a vocabulary to those known, and return the number of each of its entries.
-
-    If entries repeat, the j-th copy in one is the j-th in the other.
-    """
+    """Append the new items of a vocabulary to those known, and return the number of each of its entries."""
+    # If entries repeat, the j-th copy in one is the j-th in the other.
     if items is None:
         return vocabulary, np.arange(len(vocabulary), dtype=np.int32)
     n, both = len(items), pa.concat_arrays([items, vocabulary])
@@ -180,10 +176,9 @@ Gathered: TypeAlias = "ListColumns | PairCounts"  # of one column
 
 
 class PairCounts:
-    """Supports of the items and pairs of some rows, and their number.
+    """Supports of the items and pairs of some rows, and their number."""
 
-    Memory: 12 bytes per pair of items that occurs, three times that while counts are added.
-    """
+    # Memory: 12 bytes per pair of items that occurs, three times that while counts are added.
 
     def __init__(self) -> None:
         self.n_rows = 0  # empty and missing ones included
@@ -260,11 +255,9 @@ class PairCounts:
 
 
 def gather(batches: Iterable[Gathered], n_rows: int = 0) -> Gathered:
-    """Collect the distinct rows of batches, or count only their pairs once that takes less memory.
-
-    Batches are rows of one column, as for `collapse_columns`, or the counts of rows. Distinct rows have
-    weights and the order of first appearance. ``n_rows`` is the number of all rows, if it is known.
-    """
+    """Collect the distinct rows of batches, or count only their pairs once that takes less memory."""
+    # Batches are rows of one column, as for `collapse_columns`, or the counts of rows. Distinct rows have
+    # weights and the order of first appearance. ``n_rows`` is the number of all rows, if it is known.
     rows, counts, few = CollapsedRows(1), None, MANY_ROWS if n_rows < MANY_ROWS else FIRST_ROWS
     for batch in batches:
         if counts is None and isinstance(batch, PairCounts):

@@ -20,10 +20,10 @@ from pdanon.itemsets.multisets import read_in_order
 
 
 class DistinctRows:
-    """Distinct rows of codes with weights, in order of first appearance.
+    """Distinct rows of codes with weights, in order of first appearance."""
 
-    Memory: up to twice 4 bytes per occurrence and 16 bytes per row, and 12 to 24 bytes per row of hash table.
-    """
+    # Memory: up to twice 4 bytes per occurrence and 16 bytes per row, and 12 to 24 bytes per row of hash
+    # table.
 
     def __init__(self) -> None:
         self._codes = np.empty(0, np.int32)
@@ -48,10 +48,8 @@ class DistinctRows:
         return self._weights[: self._count]
 
     def add(self, codes: Codes, offsets: Offsets, weights: Numbers) -> Codes:
-        """Add rows with weights, and return the number of the distinct row that each of them equals.
-
-        Equal rows have their codes in the same order.
-        """
+        """Add rows with weights, and return the number of the distinct row that each of them equals."""
+        # Equal rows have their codes in the same order.
         most = self._count + len(weights)
         self._codes = _with_room(self._codes, len(self.codes) + len(codes))
         self._offsets = _with_room(self._offsets, most + 1)
@@ -81,10 +79,8 @@ _TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # types whose equal values
 
 
 def value_numbers(column: pd.Series[Any]) -> Numbers | None:
-    """Number the values of a column from 0 on, or return None if they cannot be compared.
-
-    Lists are equal if they hold the same labels equally often and in the same order. Sets have no order.
-    """
+    """Number the values of a column from 0 on, or return None if they cannot be compared."""
+    # Lists are equal if they hold the same labels equally often and in the same order. Sets have no order.
     if is_list_column(column):
         with suppress(PdanonError):  # items of several types: pandas can still compare them as tuples
             return row_numbers(read_in_order(column)) + 1

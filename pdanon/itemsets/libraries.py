@@ -30,10 +30,8 @@ _HOLDERS: set[type] = set()
 
 
 def takes_tables(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Decorate a public function of pandas frames: it also takes and returns tables of other libraries.
-
-    Its types stay those of pandas.
-    """
+    """Decorate a public function of pandas frames: it also takes and returns tables of other libraries."""
+    # Its types stay those of pandas.
 
     @wraps(function)
     def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
@@ -60,10 +58,8 @@ def holds_tables(kind: _Class) -> _Class:
 
 
 def call_with_tables(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> Any:
-    """Call a function of pandas frames with tables of any library.
-
-    Frames that it returns, and those of a result, are of the library of the first table.
-    """
+    """Call a function of pandas frames with tables of any library."""
+    # Frames that it returns, and those of a result, are of the library of the first table.
     order, annotated = _table_parameters(function)
     libraries: list[Library | None] = []
 
@@ -311,10 +307,8 @@ def _enums(frame: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _to_polars(enums: Mapping[str, Sequence[str]], lazy: bool, table: pa.Table) -> Any:
-    """Return a polars frame or column. Recoded columns of an Enum get one of the values that occur.
-
-    The categories of the original would publish what was suppressed.
-    """
+    """Return a polars frame or column. Recoded columns of an Enum get one of the values that occur."""
+    # The categories of the original would publish what was suppressed.
     polars = import_module("polars")
     frame = polars.from_arrow(table)
     for name in {*enums} & {*frame.columns}:
@@ -335,10 +329,9 @@ def _to_polars(enums: Mapping[str, Sequence[str]], lazy: bool, table: pa.Table) 
 
 
 class Translated:
-    """A result whose frames are tables of another library.
+    """A result whose frames are tables of another library."""
 
-    It behaves as the result, also for ``isinstance``. A frame is converted when it is first read.
-    """
+    # It behaves as the result, also for ``isinstance``. A frame is converted when it is first read.
 
     def __init__(self, held: Any, library: Library) -> None:
         self._held = held

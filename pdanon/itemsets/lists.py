@@ -236,10 +236,8 @@ def mask_at(n: int, places: NDArray[Any]) -> Mask:
 
 
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
-    """Return the distinct numbers of an array in ascending order.
-
-    It sorts: since version 2.3 `numpy.unique` hashes first, which is slow if most numbers are distinct.
-    """
+    """Return the distinct numbers of an array in ascending order."""
+    # It sorts: since version 2.3 `numpy.unique` hashes first, which is slow if most numbers are distinct.
     ascending = np.sort(values)
     is_first = np.ones(len(ascending), np.bool_)
     np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
@@ -247,10 +245,8 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
 
 
 def number_distinct(values: Numbers, stop: int) -> tuple[Numbers, Numbers]:
-    """Return the distinct numbers of an array in ascending order, and the place of each number among them.
-
-    The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
-    """
+    """Return the distinct numbers of an array in ascending order, and the place of each number among them."""
+    # The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
     if stop > len(values):
         return np.unique(values, return_inverse=True)
     occurs = np.zeros(stop, np.bool_)

@@ -58,11 +58,9 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[pa.Array, pa.DictionaryArray]
 
 
 def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
-    """Read the labels of a mapping table, as codes into the distinct labels; null where suppressed.
-
-    Labels have the type of the items if these are only suppressed, and are text otherwise. Each distinct
-    label is stored once: labels can be long.
-    """
+    """Read the labels of a mapping table, as codes into the distinct labels; null where suppressed."""
+    # Labels have the type of the items if these are only suppressed, and are text otherwise. Each distinct
+    # label is stored once: labels can be long.
     encoded = values = mapping_values(mapping, "generalized")
     if not pa.types.is_dictionary(values.type):
         with suppress(pa.ArrowException):  # lists cannot be encoded, and are refused below
@@ -161,10 +159,8 @@ def apply_mapping(
 def relabel(
     itemsets: Itemsets, items: pa.Array, labels: pa.DictionaryArray, *, missing_as_empty: bool
 ) -> Itemsets:
-    """Recode a column with the result of `global_mapping`. Suppress items that the mapping lacks.
-
-    The caller decides whether missing rows become empty, as items of other rows may be suppressed.
-    """
+    """Recode a column with the result of `global_mapping`. Suppress items that the mapping lacks."""
+    # The caller decides whether missing rows become empty, as items of other rows may be suppressed.
     if missing_as_empty:
         itemsets = itemsets.missing_as_empty()
     line = find_items(itemsets.vocabulary, items)
@@ -218,11 +214,9 @@ def has_one_label(mapping: pd.DataFrame) -> bool:
 
 
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
-    """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
-
-    Columns are ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
-    group of a local recoding.
-    """
+    """Count the items and occurrences of a mapping that were kept, generalized and suppressed."""
+    # Columns are ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each
+    # group of a local recoding.
     suppressed = mapping["generalized"].isna().to_numpy(bool)
     kinds = np.select([suppressed, is_kept(mapping)], ["suppressed", "kept"], "generalized")
     supports = mapping["support"].groupby(kinds)
@@ -272,10 +266,8 @@ def set_labels(texts: pa.Array, members: Numbers, sizes: Numbers) -> pa.Array:
 
 
 def label_members(label: str) -> list[str]:
-    """Parse the label of a set, as `set_labels` writes it; return no members for other texts.
-
-    In labels of earlier releases, every mark within a member is escaped. These are read, too.
-    """
+    """Parse the label of a set, as `set_labels` writes it; return no members for other texts."""
+    # In labels of earlier releases, every mark within a member is escaped. These are read, too.
     tokens = _TOKEN.findall(label)
     if "".join(tokens) != label:
         return []

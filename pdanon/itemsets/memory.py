@@ -78,11 +78,9 @@ _MMAP_THRESHOLD = -3  # of mallopt
 
 @contextmanager
 def large_arrays_apart() -> Iterator[None]:
-    """Let the C library map arrays of 1 MB or more apart, so that all their memory is returned when freed.
-
-    By default it keeps arrays of up to 32 MB in heaps. If many are made and freed, the gaps of the heaps take
-    as much memory as the arrays. Afterwards, the limit is 32 MB for the rest of the process.
-    """
+    """Let the C library map arrays of 1 MB or more apart, so that all their memory is returned when freed."""
+    # By default it keeps arrays of up to 32 MB in heaps. If many are made and freed, the gaps of the heaps
+    # take as much memory as the arrays. Afterwards, the limit is 32 MB for the rest of the process.
     _call_library("mallopt", _MMAP_THRESHOLD, _LARGE)
     try:
         yield

@@ -21,11 +21,9 @@ _SAMPLE = 100  # items, to estimate the number of pairs
 def recode_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], n_targets: int, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, Mask]:
-    """Replace each code by its target below ``n_targets``, sort each row, and drop duplicates.
-
-    Negative codes and targets are dropped. With ``repeats``, rows keep duplicates. Also return whether any
-    row holds each target.
-    """
+    """Replace each code by its target below ``n_targets``, sort each row, and drop duplicates."""
+    # Negative codes and targets are dropped. With ``repeats``, rows keep duplicates. Also return whether any
+    # row holds each target.
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
     found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
 
@@ -76,11 +74,9 @@ def item_supports(codes: Codes, offsets: Offsets, weights: Numbers, n_items: int
 
 
 def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, Numbers]:
-    """Invert rows to items: return ``starts, tids, positions``.
-
-    Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order. The third array has the
-    position in ``codes`` of each occurrence.
-    """
+    """Invert rows to items: return ``starts, tids, positions``."""
+    # Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order. The third array has the
+    # position in ``codes`` of each occurrence.
     positions = np.empty(len(codes), np.int64)
     return *_transpose(codes, offsets, n_items, positions), positions
 
@@ -163,10 +159,8 @@ def _refuse_too_many(rows: counting.Rows, at_most: Numbers) -> None:
 
 
 def supports(rows: counting.Rows, codes: Codes, offsets: Offsets, enough: int) -> Numbers:
-    """Count the support of each given sorted itemset, at least up to ``enough``.
-
-    The empty itemset is in every row.
-    """
+    """Count the support of each given sorted itemset, at least up to ``enough``."""
+    # The empty itemset is in every row.
 
     def part(begin: int, end: int) -> Numbers:
         return counting.itemset_supports(codes, offsets[begin : end + 1], rows, enough)

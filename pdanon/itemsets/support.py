@@ -159,12 +159,10 @@ MOST_ROWS = 2**31  # supports must stay below, so that they fit into int32 in ke
 
 
 class SupportIndex:
-    """Supports of items, pairs and itemsets over a fixed set of rows, as the fields of `Itemsets`.
+    """Supports of items, pairs and itemsets over a fixed set of rows, as the fields of `Itemsets`."""
 
-    Each attribute is computed at its first use. The sum of the weights is below 2**31.
-
-    Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
-    """
+    # Each attribute is computed at its first use. The sum of the weights is below 2**31.
+    # Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
 
     def __init__(self, codes: Codes, offsets: Offsets, n_items: int, weights: Numbers | None = None) -> None:
         self.codes = codes
@@ -234,10 +232,8 @@ class SupportIndex:
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
     def supports(self, codes: Codes, offsets: Offsets, enough: int = MOST_ROWS) -> Numbers:
-        """Count the support of each given itemset. The empty one is in every row.
-
-        Counts may end at ``enough``: a support of at least that may be reported lower, but not below it.
-        """
+        """Count the support of each given itemset. The empty one is in every row."""
+        # Counts may end at ``enough``: a support of at least that may be reported lower, but not below it.
         return row_loops.supports(self.rows, codes, offsets, enough)
 
     def distinct(self) -> SupportIndex:
@@ -274,20 +270,16 @@ class SupportIndex:
         return self.recode(labels, self.n_items).distinct()
 
     def rare_rows(self, k: int) -> ItemsetTable:
-        """List the distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
-
-        These are exactly the rows that contain a rare itemset of any size.
-        """
+        """List the distinct non-empty rows that fewer than k transactions contain, by size, then by codes."""
+        # These are exactly the rows that contain a rare itemset of any size.
         rows = self.distinct()
         supports = rows.supports(rows.codes, rows.offsets, k)
         return rows.table(supports).take((rows.lengths > 0) & (supports < k)).ordered()
 
     def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
-        """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes.
-
-        If ``minimal``, they have no rare proper subset. With ``m=None``, list the rows that contain a rare
-        itemset of any size: `rare_rows`.
-        """
+        """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes."""
+        # If ``minimal``, they have no rare proper subset. With ``m=None``, list the rows that contain a rare
+        # itemset of any size: `rare_rows`.
         if m is None:
             return self.rare_rows(k)
         tables = [self._rare_items(k)]
@@ -312,10 +304,8 @@ class SupportIndex:
         return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
     def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
-        """Return the size of the smallest rare itemset of each row, up to m; 0 where there is none.
-
-        With ``m=None`` it is the length of the row, if it contains a rare itemset of any size.
-        """
+        """Return the size of the smallest rare itemset of each row, up to m; 0 where there is none."""
+        # With ``m=None`` it is the length of the row, if it contains a rare itemset of any size.
         if m is None:
             numbers, rows = self.number_rows()
             lengths = rows.lengths.astype(np.int32)
@@ -323,10 +313,8 @@ class SupportIndex:
         return self.exposures((k,), m)[0]
 
     def exposures(self, ks: Sequence[int], m: int) -> list[NDArray[np.int32]]:
-        """Return the `exposure` for several k, in descending order; pairs are counted once.
-
-        An itemset that is rare for k is rare for a larger k. So only rows exposed for that are searched.
-        """
+        """Return the `exposure` for several k, in descending order; pairs are counted once."""
+        # An itemset that is rare for k is rare for a larger k. So only rows exposed for that are searched.
         m = min(m, self.longest)
         _, ranked = self._drop_rare_items(ks[-1]).ranked
         least = np.ones(len(self.weights), np.int32)  # lower bound on the size of a rare itemset of each row
@@ -352,10 +340,8 @@ class SupportIndex:
         share(part, even_parts(self.offsets))
 
     def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32], least: NDArray[np.int32]) -> None:
-        """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none.
-
-        The codes of the rows are ranks. ``least`` is a lower bound on the size in each row.
-        """
+        """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none."""
+        # The codes of the rows are ranks. ``least`` is a lower bound on the size in each row.
         numbers, rows = self._drop_rare_items(k).number_rows()
         cliques = self.pairs_where(lambda s: s >= k)
         least = least.copy()
@@ -392,10 +378,8 @@ class SupportIndex:
 
     @cached_property
     def ranked(self) -> tuple[Codes, SupportIndex]:
-        """The items by ascending support, and the rows with these ranks as codes.
-
-        With the rarest items first, the prefixes of a search have few extensions.
-        """
+        """The items by ascending support, and the rows with these ranks as codes."""
+        # With the rarest items first, the prefixes of a search have few extensions.
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
         return order, self.recode(inverse_order(order), self.n_items)
 
@@ -439,10 +423,8 @@ class SupportIndex:
         *,
         minimal: bool = True,
     ) -> list[ItemsetTable]:
-        """Search rare itemsets of size 3 and more, in parts, between which it can be stopped.
-
-        The codes of the rows are ranks. With ``order``, the item of each rank, the itemsets are listed.
-        """
+        """Search rare itemsets of size 3 and more, in parts, between which it can be stopped."""
+        # The codes of the rows are ranks. With ``order``, the item of each rank, the itemsets are listed.
         listing = order is not None
         items = np.empty(0, np.int32) if order is None else order
         nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
@@ -488,10 +470,8 @@ def _sort_partners(starts: Offsets, partners: Codes, n_items: int) -> tuple[Offs
 
 
 def csr(columns: NDArray[Any], offsets: NDArray[Any], n_columns: int, values: Any = 1.0) -> Any:
-    """Build a sparse matrix of rows, with the index type that is fastest in SciPy.
-
-    ``values`` are those of the elements, or the one of all.
-    """
+    """Build a sparse matrix of rows, with the index type that is fastest in SciPy."""
+    # ``values`` are those of the elements, or the one of all.
     from scipy.sparse import csr_array
 
     index = np.int32 if len(columns) < 2**31 else np.int64
@@ -554,11 +534,9 @@ def gray_ranks(index: SupportIndex) -> Numbers:
 
 
 def ranks_of(codes: Codes, offsets: Offsets, n_items: int) -> Numbers:
-    """Rank rows by the Gray code of their items, the items by number. Equal rows share a rank.
-
-    Bit j of the code is 1 if the row holds an odd number of the items 0 to j. Let two rows differ first in
-    their i-th items. If i is even, the row with the smaller item is greater; if i is odd, it is less.
-    """
+    """Rank rows by the Gray code of their items, the items by number. Equal rows share a rank."""
+    # Bit j of the code is 1 if the row holds an odd number of the items 0 to j. Let two rows differ first in
+    # their i-th items. If i is even, the row with the smaller item is greater; if i is odd, it is less.
     order, is_first = _sort_rows(codes, offsets, np.zeros(len(offsets) - 1, np.int64), n_items, gray=True)
     ranks = np.empty_like(order)
     ranks[order] = np.flatnonzero(is_first)[np.cumsum(is_first) - 1]

@@ -175,10 +175,8 @@ def _split(before: NDArray[Any], n_parts: int) -> list[tuple[int, int]]:
 
 
 def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: float = inf) -> list[_T]:
-    """Call a function that releases the GIL for each part, in as many threads as allowed.
-
-    Results are in the order of the parts. The error of a part is raised. Few ``steps`` start no thread.
-    """
+    """Call a function that releases the GIL for each part, in as many threads as allowed."""
+    # Results are in the order of the parts. The error of a part is raised. Few ``steps`` start no thread.
     n_threads = min(count_threads(), len(parts)) if len(parts) > 1 and steps >= _WORTH else 1
     if n_threads <= 1:
         return _run_in_turn(function, parts)
@@ -238,11 +236,9 @@ def _wait_for(future: Future[_T], *, limited: bool) -> _T:
 
 
 def prefetch(values: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
-    """Compute each value in another thread while the previous one is in use. None ends the values.
-
-    The iterator releases the GIL. No thread is started for few ``steps`` of a value, or if only one is
-    allowed. An error is raised in place of its value.
-    """
+    """Compute each value in another thread while the previous one is in use. None ends the values."""
+    # The iterator releases the GIL. No thread is started for few ``steps`` of a value, or if only one is
+    # allowed. An error is raised in place of its value.
     for value in values:
         if count_threads() > 1 and steps(value) >= _WORTH:
             yield from _prefetch_from(value, values)

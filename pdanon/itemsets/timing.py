@@ -46,10 +46,8 @@ class TimeLimitError(Exception):
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Limit the seconds of a block from now on, or keep an earlier limit of an outer block.
-
-    The next report of progress after the limit raises `TimeLimitError`.
-    """
+    """Limit the seconds of a block from now on, or keep an earlier limit of an outer block."""
+    # The next report of progress after the limit raises `TimeLimitError`.
     token = _end.set(min(time.perf_counter() + seconds, _end.get()))
     try:
         yield
@@ -130,11 +128,10 @@ Report: TypeAlias = Callable[[int], object]
 
 
 class Pace:
-    """Number of steps between reports, adapted to take some hundredths of a second.
+    """Number of steps between reports, adapted to take some hundredths of a second."""
 
-    An interrupt from the keyboard waits no longer than that. The block returns the number and is timed;
-    results must not depend on it.
-    """
+    # An interrupt from the keyboard waits no longer than that. The block returns the number and is timed;
+    # results must not depend on it.
 
     def __init__(self) -> None:
         self._steps = 1

@@ -134,10 +134,8 @@ def read_list(values: Any, name: str, hint: str | None = None, what: str = "a li
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Return the generator of a seed, by default `DEFAULT_SEED`, or a given generator itself.
-
-    All random numbers come from here, so that a call without a seed draws the same in every process.
-    """
+    """Return the generator of a seed, by default `DEFAULT_SEED`, or a given generator itself."""
+    # All random numbers come from here, so that a call without a seed draws the same in every process.
     known = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence, np.random.RandomState)
     seed = is_integer(random_state) and random_state >= 0
     if random_state is not None and not seed and not isinstance(random_state, known):

@@ -700,10 +700,8 @@ def _leaves(table: schema.Table) -> Iterator[Any]:
 def bound_function(
     name: str, table: pd.DataFrame | Path | str, column: Hashable | None, persons: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """Return a function of a table or of files, such as ``pcta`` or ``audit``, for this table.
-
-    ``persons`` are the parameters of `by`, empty for one row per person.
-    """
+    """Return a function of a table or of files, such as ``pcta`` or ``audit``, for this table."""
+    # ``persons`` are the parameters of `by`, empty for one row per person.
     if not isinstance(table, pd.DataFrame):
         if persons:
             return getattr(stream.by(table, **persons), name)
@@ -722,11 +720,9 @@ def release_table(
     options: Mapping[str, Any],
     max_risk: float | None = None,
 ) -> Anonymized:
-    """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk.
-
-    Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
-    guarantee. ``persons`` as in `bound_function`.
-    """
+    """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk."""
+    # Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
+    # guarantee. ``persons`` as in `bound_function`.
     options = dict(options)
     most, risk = check_max_loss(options.pop("max_loss", None)), check_max_risk(max_risk)
     if algorithm is None:
@@ -750,11 +746,9 @@ def release_writers(
     head: Mapping[str, str],
     escape_formulas: bool = False,
 ) -> tuple[Writers, list[Path | str]]:
-    """Return the functions that write outputs by file, and the files that only their owner may read.
-
-    The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of the
-    original, and ``separator`` that of items in a release in CSV.
-    """
+    """Return the functions that write outputs by file, and the files that only their owner may read."""
+    # The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of
+    # the original, and ``separator`` that of items in a release in CSV.
     plain = partial(write_plain, escape_formulas=escape_formulas)
     lists = partial(write_table, column=form.lists, separator=separator, escape_formulas=escape_formulas)
     loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})

@@ -305,10 +305,8 @@ class Roles:
         return [*items, *self.quasi, *self.keep, *self.drop]
 
     def check(self, columns: str, hierarchies: str) -> None:
-        """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies.
-
-        The arguments are the places of both in the policy, for messages.
-        """
+        """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies."""
+        # The arguments are the places of both in the policy, for messages.
         names = self.columns
         if not all(isinstance(name, str) for name in names):
             raise ParameterError("a role must be a list of column names", where=columns)
@@ -344,10 +342,8 @@ class Roles:
         )
 
     def merge_parameters(self, name: Any, own: Table, varied: Iterable[str] = ()) -> Parameters:
-        """Return the parameters of an algorithm, or of a request: its own, then those of the roles.
-
-        Roles set no parameter that the algorithm does not take, or that is varied.
-        """
+        """Return the parameters of an algorithm, or of a request: its own, then those of the roles."""
+        # Roles set no parameter that the algorithm does not take, or that is varied.
         tree = self.hierarchies.get(self.items or "")
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
         values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
@@ -360,10 +356,8 @@ class Roles:
         return {**parameters, **own}
 
     def select_published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
-        """Drop columns, and refuse the table if any other column has no role.
-
-        With ``lists``, the only list column needs none.
-        """
+        """Drop columns, and refuse the table if any other column has no role."""
+        # With ``lists``, the only list column needs none.
         levels = [level for level, name in index_levels(frame) if name in self.drop]
         frame = frame.reset_index(levels, drop=True) if levels else frame
         frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])

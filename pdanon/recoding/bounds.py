@@ -247,10 +247,8 @@ class Conflicts:
             rows = concatenate([rows, added])
 
     def _violated(self, shares: Floats) -> ItemsetTable:
-        """List the conditions that shares of unchanged items violate most.
-
-        The supports of the table are the numbers of items that may stay unchanged.
-        """
+        """List the conditions that shares of unchanged items violate most."""
+        # The supports of the table are the numbers of items that may stay unchanged.
         shares = np.where(shares > _TOLERANCE, shares, 0.0)
         heaviest = int(self.weights.max(initial=1))
         # Cliques grow by share, then by weight. All products are exact in floats.
@@ -281,11 +279,9 @@ class Conflicts:
         return result.x, -result.ineqlin.marginals
 
     def _changed(self, rows: ItemsetTable, prices: Floats) -> int:
-        """Return the bound that prices of conditions prove.
-
-        The unchanged items weigh at most the sum of price times largest sum of all conditions, and what the
-        prices leave of the weight of each item. Prices are rounded to fractions with a power of two.
-        """
+        """Return the bound that prices of conditions prove."""
+        # The unchanged items weigh at most the sum of price times largest sum of all conditions, and what the
+        # prices leave of the weight of each item. Prices are rounded to fractions with a power of two.
         total = int(self.weights.sum())
         bits = max(62 - total.bit_length() - len(rows.codes).bit_length(), 0)
         scale = 1 << min(bits, 30)

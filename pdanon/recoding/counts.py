@@ -39,10 +39,8 @@ def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[
 
 
 def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterator[tuple[str, str]]:
-    """Describe the best tried releases of each kind.
-
-    With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.
-    """
+    """Describe the best tried releases of each kind."""
+    # With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.
     if tried is None or "values" not in tried:
         yield from _kind_lines(tried)
         return
@@ -95,11 +93,9 @@ def percent(share: float) -> str:
 
 
 def wilson_interval(share: float, n: int) -> tuple[float, float]:
-    """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %.
-
-    The share may also be the mean of chances. These spread no more than the cases, so the interval of their
-    mean is not too narrow.
-    """
+    """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %."""
+    # The share may also be the mean of chances. These spread no more than the cases, so the interval of their
+    # mean is not too narrow.
     middle, spread = share + _Z**2 / (2 * n), _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2))
     low, high = (end / (1 + _Z**2 / n) for end in (middle - spread, middle + spread))
     # Rounding would leave 1e-18 at the end that equals a share of 0 or 1.

@@ -51,10 +51,8 @@ def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee)
 
 
 def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recoding:
-    """Suppress further labels of a table with emptied rows, but fewer than k.
-
-    The same object is returned if nothing changes.
-    """
+    """Suppress further labels of a table with emptied rows, but fewer than k."""
+    # The same object is returned if nothing changes.
     if (recoding.targets >= 0).all():
         return recoding
     became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets

@@ -60,10 +60,8 @@ class GroupedRows:
         return *np.divmod(cells, max(n_groups, 1)), counts
 
     def classes(self) -> pd.DataFrame:
-        """Return the published table: ``group, size, item, count``.
-
-        By group, then by item. A group without a sensitive item has one line with a missing item.
-        """
+        """Return the published table: ``group, size, item, count``."""
+        # By group, then by item. A group without a sensitive item has one line with a missing item.
         items, groups, counts = self.counted
         without = np.setdiff1d(np.arange(len(self.sizes)), groups)
         group = np.concatenate([groups, without])

@@ -45,11 +45,9 @@ class Persons:
 def draw_subsets(
     itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
 ) -> tuple[Codes, Offsets]:
-    """Draw a subset of the items of each given row, uniformly among the subsets of one size.
-
-    Rows may repeat. A row of fewer items gives all of them, as with ``size=None``. Itemsets are in the order
-    of the rows, with ascending codes.
-    """
+    """Draw a subset of the items of each given row, uniformly among the subsets of one size."""
+    # Rows may repeat. A row of fewer items gives all of them, as with ``size=None``. Itemsets are in the
+    # order of the rows, with ascending codes.
     codes, counts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
     before = offsets_of(itemsets.lengths[rows])
     for begin, end in many_parts(before, int(before[-1]) // _PART + 1):
@@ -134,11 +132,10 @@ def _draw_rare_pairs(
 
 
 class Sample:
-    """The rows of an attacker's sample, as items of the original and as labels of the release.
+    """The rows of an attacker's sample, as items of the original and as labels of the release."""
 
-    Items of the sample that are not in the original are ignored. ``own`` are the rows of the original that
-    the sample consists of, ascending; by default, it has other rows.
-    """
+    # Items of the sample that are not in the original are ignored. ``own`` are the rows of the original that
+    # the sample consists of, ascending; by default, it has other rows.
 
     def __init__(
         self, itemsets: Itemsets, original: Itemsets, cover: Cover, own: Numbers | None = None
@@ -299,10 +296,8 @@ class SampleAttack:
 def count_deletions(
     original: Itemsets, published: Itemsets, mapping: pd.DataFrame, cover: Cover
 ) -> Numbers | None:
-    """Count the rows that lost each item; None unless some items are deleted in some of their rows only.
-
-    Each item must have at most one label: other local recodings delete nothing.
-    """
+    """Count the rows that lost each item; None unless some items are deleted in some of their rows only."""
+    # Each item must have at most one label: other local recodings delete nothing.
     if len(mapping) == 0 or (np.diff(cover.offsets) > 1).any():
         return None
     items, labels = mapped_codes(mapping, original, published)
@@ -413,10 +408,8 @@ def _choose(logs: Floats, own: int) -> tuple[float, float]:
 def count_candidates(
     became: Numbers, offsets: Offsets, published: Itemsets, index: SupportIndex
 ) -> tuple[Codes, Offsets, Numbers]:
-    """Return the labels of the known items of each case, and the number of rows that hold them.
-
-    ``became`` is the label of each known item; -1 if it is suppressed.
-    """
+    """Return the labels of the known items of each case, and the number of rows that hold them."""
+    # ``became`` is the label of each known item; -1 if it is suppressed.
     kept = became >= 0
     bounds = offsets_of(kept)[offsets]
     labels, bounds = canonical_rows(became[kept].astype(np.int32), bounds, published.n_items)
@@ -460,11 +453,9 @@ def _weigh(
     samples: list[Sample],
     learned_from: Numbers,
 ) -> list[Floats]:
-    """Return the logarithm of the probability of each candidate row, but for a factor, person by person.
-
-    ``persons``, ``items`` and ``labels`` are the known items with their labels, and the number of the person.
-    Where the sample holds the row of the person, ``own``, the known item is weighed without it.
-    """
+    """Return the logarithm of the probability of each candidate row, but for a factor, person by person."""
+    # ``persons``, ``items`` and ``labels`` are the known items with their labels, and the number of the
+    # person. Where the sample holds the row of the person, ``own``, the known item is weighed without it.
     logs = [np.zeros(len(own)) for own in found]
     place = np.empty(rows.shape[0], np.int64)
     for label in np.unique(labels).tolist():

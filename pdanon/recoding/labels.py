@@ -34,11 +34,9 @@ def check_labels(labels: Any) -> Labels:
 def relabel_sets(
     recoding: Recoding, itemsets: Itemsets, labels: Labels, others: Sequence[pa.Array] = ()
 ) -> Recoding:
-    """Return the same recoding with other labels of sets; single items and nodes keep theirs.
-
-    The labels of its sets are ``(a,b)``. ``others`` are further texts with another meaning, which must not be
-    labels of sets.
-    """
+    """Return the same recoding with other labels of sets; single items and nodes keep theirs."""
+    # The labels of its sets are ``(a,b)``. ``others`` are further texts with another meaning, which must not
+    # be labels of sets.
     if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
         return recoding
     taken = pa.concat_arrays([item_texts(each) for each in (itemsets.vocabulary, *others)])
@@ -109,11 +107,9 @@ def _call(
 
 
 def _order(numbers: Numbers, recoding: Recoding, itemsets: Itemsets) -> list[int]:
-    """Order sets by descending support in the release, which everybody can count there.
-
-    Item order, size and row order must not be visible, and engines do not share a row order. Between sets of
-    equal support, a hash decides.
-    """
+    """Order sets by descending support in the release, which everybody can count there."""
+    # Item order, size and row order must not be visible, and engines do not share a row order. Between sets
+    # of equal support, a hash decides.
     own = replace(recoding, labels=pa.array(np.arange(len(recoding.labels)))).apply(itemsets)
     assert isinstance(own, Itemsets)  # only hierarchies publish bags
     supports = np.zeros(len(recoding.labels), np.int64)

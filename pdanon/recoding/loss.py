@@ -30,10 +30,8 @@ SAMPLE_SIZE = 200  # pairs, or combinations of values
 
 
 def sampling_error(average: float, population: int) -> float:
-    """Return the standard error of an average over a sample of up to 200; 0 if nothing was left out.
-
-    It is that of a share: the variance of errors up to 1 is at most that of as many errors of 0 and 1.
-    """
+    """Return the standard error of an average over a sample of up to 200; 0 if nothing was left out."""
+    # It is that of a share: the variance of errors up to 1 is at most that of as many errors of 0 and 1.
     n, share = min(SAMPLE_SIZE, population), min(average, 1.0)
     return sqrt(share * (1 - share) / n * (1 - n / population)) if n else 0.0
 
@@ -83,10 +81,8 @@ class Remaining:
         return np.bincount(sizes, self.changes.supports[changed]).astype(np.int64)
 
     def singles(self, exact: Mask | None = None) -> float:
-        """Return the average relative error of the counts of single items, weighted by these counts.
-
-        The counts of ``exact`` items, published in another table, have no error.
-        """
+        """Return the average relative error of the counts of single items, weighted by these counts."""
+        # The counts of ``exact`` items, published in another table, have no error.
         held = None
         if self.recoding.repeats:  # each copy of a label comes from one item
             published = self.changes.targets >= 0
@@ -157,10 +153,8 @@ def _item_error(actual: Floats, estimate: Floats) -> float:
 
 
 def pair_error(counts: Iterable[NDArray[Any]], times: Numbers) -> float:
-    """Return the average relative error of counts of pairs, given how often each was sampled.
-
-    ``counts`` has the actual and the estimated count of each pair.
-    """
+    """Return the average relative error of counts of pairs, given how often each was sampled."""
+    # ``counts`` has the actual and the estimated count of each pair.
     actual, estimate = counts
     error = np.abs(actual - estimate) / np.maximum(actual, 1)
     return float(np.average(error, weights=times)) if len(times) else 0.0
@@ -220,11 +214,9 @@ def sample_places(held: Numbers) -> tuple[Mask, Numbers]:
 def find_places(
     hashes: NDArray[np.uint64], pairs: Numbers, copies: Numbers, places: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """Return the row of each place of `sample_places`, and the number of its pair.
-
-    The rows are those with the first bits of a sampled pair. ``copies`` are the pairs of all rows equal to a
-    row which it stands for.
-    """
+    """Return the row of each place of `sample_places`, and the number of its pair."""
+    # The rows are those with the first bits of a sampled pair. ``copies`` are the pairs of all rows equal to
+    # a row which it stands for.
     order = np.argsort(hashes)  # rows with the same hash are equal: any order
     last = np.cumsum(copies[order])
     found = np.searchsorted(last, places, side="right")
@@ -341,11 +333,9 @@ def information_loss(
 
 
 def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
-    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
-
-    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
-    has two items of the same column. UL is left out, as it is defined for one vocabulary.
-    """
+    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`."""
+    # Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
+    # has two items of the same column. UL is left out, as it is defined for one vocabulary.
     measured = [information_loss(*column) for column in columns]
     if len(measured) == 1:
         return measured[0][0]
@@ -430,11 +420,9 @@ def _log2_less_one(exponent: np.ndarray) -> np.ndarray:
 
 
 def combination_error(original: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> float:
-    """Return the average relative error of the count of a combination of values of the quasi-identifiers.
-
-    The average is over up to 200 rows, the same in each call. A published value stands for all values that
-    became it, each equally often, whatever the other columns say.
-    """
+    """Return the average relative error of the count of a combination of values of the quasi-identifiers."""
+    # The average is over up to 200 rows, the same in each call. A published value stands for all values that
+    # became it, each equally often, whatever the other columns say.
     before, after = ([equal_rows(each, [at]) for at in positions] for each in (original, released))
     n_rows = len(original)
     if not n_rows or not positions:
@@ -471,11 +459,9 @@ _BY_ROWS, _BY_KNOWN = ("NCP_relational", "UL_rows", "suppressed_rows"), ("NCP_kn
 def part_losses(
     loss: pd.Series[float], itemsets: Itemsets, recoding: Recoding, pairs: Codes, known: int
 ) -> pa.Table:
-    """Return what a part contributes to the losses of its table, as one row.
-
-    ``loss`` has the losses of the part, ``pairs`` the pairs that were sampled from all parts. ``known`` is
-    the number of occurrences of items that are not sensitive.
-    """
+    """Return what a part contributes to the losses of its table, as one row."""
+    # ``loss`` has the losses of the part, ``pairs`` the pairs that were sampled from all parts. ``known`` is
+    # the number of occurrences of items that are not sensitive.
     remaining = Remaining.of(itemsets, recoding, recoding.changes(itemsets))
     counts = item_counts(remaining), pair_counts(remaining, pairs)
     return _one_row(loss, [itemsets.n_rows, len(itemsets.codes), known], *counts, remaining.stands_for())
@@ -499,10 +485,8 @@ def _one_row(
 
 
 def join_losses(parts: Iterable[pa.Table], times: Numbers) -> pd.Series[float]:
-    """Return the losses of a table, given those of its parts and how often each pair was sampled.
-
-    Parts are read one at a time, and floats added in their order.
-    """
+    """Return the losses of a table, given those of its parts and how often each pair was sampled."""
+    # Parts are read one at a time, and floats added in their order.
     losses, numbers, names = [], [], []
     singles, pairs, sizes = np.zeros(()), np.zeros(()), np.zeros(0, np.int64)
     for part in parts:

@@ -52,11 +52,9 @@ class Recoding:
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
-        """Create a recoding that publishes each cluster of items as a set.
-
-        ``clusters`` has any number shared by the items of a cluster, or by the occurrences if groups of rows
-        have their own clusters; -1 if they are suppressed.
-        """
+        """Create a recoding that publishes each cluster of items as a set."""
+        # ``clusters`` has any number shared by the items of a cluster, or by the occurrences if groups of
+        # rows have their own clusters; -1 if they are suppressed.
         items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
         kept = clusters >= 0
         members = distinct(clusters[kept] * np.int64(itemsets.n_items) + items[kept])
@@ -117,10 +115,8 @@ class Recoding:
         return itemsets.relabel(self.targets, self.labels, repeats=self.repeats)
 
     def hide_missing(self, itemsets: Itemsets) -> Itemsets:
-        """Return the rows to recode: if anything is suppressed, missing rows become empty.
-
-        Otherwise, knowledge of a suppressed item would rule out the missing rows.
-        """
+        """Return the rows to recode: if anything is suppressed, missing rows become empty."""
+        # Otherwise, knowledge of a suppressed item would rule out the missing rows.
         if not itemsets.nulls.any():
             return itemsets
         targets = self.targets[itemsets.codes] if self.groups is None else self.targets
@@ -188,11 +184,9 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
 
 
 def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:
-    """Return the column ``generalized`` of a mapping table; a target of -1 is a suppressed item.
-
-    Values are Arrow's, of the type of the labels. Texts of more than 256 MiB in total are a
-    ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
-    """
+    """Return the column ``generalized`` of a mapping table; a target of -1 is a suppressed item."""
+    # Values are Arrow's, of the type of the labels. Texts of more than 256 MiB in total are a
+    # ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
         return _arrow_column(take_items(labels, targets))
     codes, used = compact(targets[targets >= 0], labels)
@@ -214,11 +208,10 @@ _MISMATCH = "pass the mapping of this release, and its original"
 
 @frozen
 class Cover:
-    """The published labels of each original item, from the most to the least specific; none if suppressed.
+    """The published labels of each original item, from the most to the least specific; none if suppressed."""
 
-    In a local recoding, an item has several labels. A label stands for the same items in all groups, because
-    the release shows labels but no groups.
-    """
+    # In a local recoding, an item has several labels. A label stands for the same items in all groups,
+    # because the release shows labels but no groups.
 
     labels: Codes  # codes of published labels, item after item
     offsets: Offsets  # the labels of item i are labels[offsets[i]:offsets[i + 1]]
@@ -244,10 +237,8 @@ class Cover:
 
     @classmethod
     def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame | None) -> Cover:
-        """Return the cover of a mapping: a label stands for the items that became it in any group.
-
-        Without a mapping, or with one without rows, items are published as they are.
-        """
+        """Return the cover of a mapping: a label stands for the items that became it in any group."""
+        # Without a mapping, or with one without rows, items are published as they are.
         if mapping is None or len(mapping) == 0:
             return cls.of_itself(original, published)
         items, labels = mapped_codes(mapping, original, published)
@@ -313,10 +304,8 @@ def codes_of(texts: Sequence[str], among: Sequence[str]) -> Numbers:
 def became_of(
     items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: Numbers, codes: Codes
 ) -> Numbers:
-    """Return the label of each given item in its group; -1 if it is suppressed.
-
-    A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
-    """
+    """Return the label of each given item in its group; -1 if it is suppressed."""
+    # A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
     if len(mapping) == 0:
         return published.lookup(items.vocabulary)[codes].astype(np.int64)
     mapped, published_as = mapped_codes(mapping, items, published)

@@ -116,11 +116,9 @@ def _assign_records(
     left: Numbers | None,
     rng: np.random.Generator,
 ) -> Numbers:
-    """Assign a record to each sub-record, different ones within a chunk.
-
-    ``left`` counts the terms and sub-records of later chunks of each cluster. As many empty records come
-    first as these could not fill.
-    """
+    """Assign a record to each sub-record, different ones within a chunk."""
+    # ``left`` counts the terms and sub-records of later chunks of each cluster. As many empty records come
+    # first as these could not fill.
     order = np.argsort(chunk, kind="stable")
     begins = np.flatnonzero(np.diff(chunk[order], prepend=-1))
     owners, counts = table.owners[rows[order[begins]]], np.diff(begins, append=len(rows))

@@ -146,10 +146,8 @@ def withhold(audit: Audit, exposed: str) -> None:
 
 
 def recount(guarantee: Guarantee, published: Gathered, count: Callable[[], ListColumns]) -> Audit:
-    """Recount released rows, given the distinct ones, or the supports of their pairs.
-
-    These suffice to see that nothing is rare, but not how many rows hold what is: these are counted then.
-    """
+    """Recount released rows, given the distinct ones, or the supports of their pairs."""
+    # These suffice to see that nothing is rare, but not how many rows hold what is: these are counted then.
     recountable = check_recountable(guarantee)
     if isinstance(published, ListColumns):
         return recountable.recount(published)

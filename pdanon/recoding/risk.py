@@ -102,10 +102,8 @@ def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
 
 
 def known_items(guarantee: Guarantee) -> int | None:
-    """Return the maximum number of items that an attacker of a guarantee knows; None: any number.
-
-    It is `DEFAULT_M` if the guarantee lists what is known, or is not about items.
-    """
+    """Return the maximum number of items that an attacker of a guarantee knows; None: any number."""
+    # It is `DEFAULT_M` if the guarantee lists what is known, or is not about items.
     if isinstance(guarantee, (TransactionalK, PublicK)):
         return None
     if isinstance(guarantee, Coherence):
@@ -149,11 +147,9 @@ class Visible:
         return 1 if self.own is None else 0
 
     def smallest(self, chosen: Numbers, k: int | None, least: int, most: int, work: int) -> Numbers:
-        """Return the sizes of the smallest itemsets with support below k, and 1, of some rows.
-
-        Only itemsets of ``least`` to ``most`` items count. A row without one has size ``most + 1``. Rows of
-        classes below these supports have size 0. If the search ends early, fewer rows are returned.
-        """
+        """Return the sizes of the smallest itemsets with support below k, and 1, of some rows."""
+        # Only itemsets of ``least`` to ``most`` items count. A row without one has size ``most + 1``. Rows of
+        # classes below these supports have size 0. If the search ends early, fewer rows are returned.
         rows, thresholds = self._places(chosen), np.array([max(k or 2, 2), 2])
         table = self.index.codes, self.index.offsets, self.index.weights, self.index.singles
         found = RowSearch(rows, most, work, *table, self.is_hidden).smallest_rare(thresholds, least)
@@ -176,11 +172,9 @@ def risk_of_classes(
     before: tuple[Sequence[Itemsets], Numbers],
     after: tuple[Sequence[Itemsets], Numbers],
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of quasi-identifiers and items, as `Attacker.count`.
-
-    ``before`` and ``after`` are the list columns, and the class of each row: rows with equal
-    quasi-identifiers. None if the guarantee covers all known items.
-    """
+    """Count the risk beyond a guarantee of quasi-identifiers and items, as `Attacker.count`."""
+    # ``before`` and ``after`` are the list columns, and the class of each row: rows with equal
+    # quasi-identifiers. None if the guarantee covers all known items.
     attacker = Attacker.beyond(guarantee)
     if attacker is None:
         return None
@@ -194,11 +188,9 @@ def risk_of_classes(
 def risk_of_lists(
     guarantee: Guarantee, original: Itemsets, targets: NDArray[Any], released: SupportIndex
 ) -> pd.DataFrame | None:
-    """Count the risk beyond a guarantee of a recoded list column, as `Attacker.count`.
-
-    ``targets`` has the label of each item, or of each occurrence; -1 if it is suppressed. The released rows
-    have labels as codes. None if the guarantee covers all known items.
-    """
+    """Count the risk beyond a guarantee of a recoded list column, as `Attacker.count`."""
+    # ``targets`` has the label of each item, or of each occurrence; -1 if it is suppressed. The released rows
+    # have labels as codes. None if the guarantee covers all known items.
     attacker = Attacker.beyond(guarantee)
     if attacker is None:
         return None
@@ -228,10 +220,8 @@ def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tup
 
 
 def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Lines:
-    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted.
-
-    Of a small sample it states the intervals of the shares, at 95 %.
-    """
+    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted."""
+    # Of a small sample it states the intervals of the shares, at 95 %.
     if risk is None:
         return
     last = risk.iloc[-1]

@@ -114,10 +114,8 @@ class _UnitRelease:
     # --- Labels
 
     def _recoded_rows(self, result: Anonymized) -> tuple[UnitRows, Numbers]:
-        """Return the rows of the original with labels, and the position of each; -1 for none.
-
-        Lines without a label are left out. A unit without labels has one line.
-        """
+        """Return the rows of the original with labels, and the position of each; -1 for none."""
+        # Lines without a label are left out. A unit without labels has one line.
         if result.mapping["group"].ne(0).any():
             hint = "leave out counts= and keep= (--counts, --keep), or " if self.table.is_long else ""
             raise local_error(result.parameters.get("algorithm"), hint)
@@ -386,10 +384,8 @@ def exposure_error(n_units: int, exposures: list[str], counts: bool) -> Infeasib
 
 
 def lines_of(bags: Itemsets) -> tuple[UnitRows, bool]:
-    """Return a line for each label that a unit has, and whether a unit repeats a label.
-
-    A unit without labels has a line without a label.
-    """
+    """Return a line for each label that a unit has, and whether a unit repeats a label."""
+    # A unit without labels has a line without a label.
     lengths = bags.lengths
     lines = np.maximum(lengths, 1)
     offsets = offsets_of(np.repeat(lengths > 0, lines))

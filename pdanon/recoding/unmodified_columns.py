@@ -499,10 +499,8 @@ def check_max_risk(max_risk: Any) -> Fraction | None:
 
 
 def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
-    """Refuse a release in which fewer than k rows match for a larger share of rows than allowed.
-
-    Columns count whether they are reviewed or not. Values that cannot be compared do not.
-    """
+    """Refuse a release in which fewer than k rows match for a larger share of rows than allowed."""
+    # Columns count whether they are reviewed or not. Values that cannot be compared do not.
     found = found.published
     if most is not None and found.most_below_k > most * found.rows:
         raise InfeasibleError(

@@ -61,11 +61,9 @@ def refuse_loss(
     most: Mapping[str, float],
     least: Mapping[str, float] | None = None,
 ) -> None:
-    """Refuse a release that exceeds a bound, or is almost empty, if there are bounds.
-
-    ``useless`` describes what is almost empty. ``least`` has the least values that were reached, if several
-    releases were tried.
-    """
+    """Refuse a release that exceeds a bound, or is almost empty, if there are bounds."""
+    # ``useless`` describes what is almost empty. ``least`` has the least values that were reached, if several
+    # releases were tried.
     exceeded = excess(loss, most)
     hint = "pass a smaller k or m"
     if least is None:

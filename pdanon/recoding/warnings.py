@@ -24,10 +24,8 @@ SHORT = "The guarantee is proven for"  # first words of every shortfall
 
 
 def shortfall(parameters: Mapping[str, Any], guarantee: Guarantee) -> str:
-    """Describe for how many known items a guarantee is proven, if any number was requested.
-
-    Empty if all of the requested guarantee is proven.
-    """
+    """Describe for how many known items a guarantee is proven, if any number was requested."""
+    # Empty if all of the requested guarantee is proven.
     m = getattr(guarantee, "m", None)
     if "m" not in parameters or parameters["m"] is not None or m is None:
         return ""
@@ -100,10 +98,8 @@ def items_left(
 
 
 def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> str:
-    """Describe the columns in which at least 95 % of the rows have the same value only in the release.
-
-    Fewer than 20 rows are not checked.
-    """
+    """Describe the columns in which at least 95 % of the rows have the same value only in the release."""
+    # Fewer than 20 rows are not checked.
     if len(frame) < FEW:
         return ""
     emptied = [
@@ -115,10 +111,8 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
 
 
 def warn_if_useless(left: str, guarantee: Guarantee | None = None) -> None:
-    """Warn if there are descriptions of `items_left` or `columns_left`.
-
-    The guarantee provides the hint if all that it protects is suppressed.
-    """
+    """Warn if there are descriptions of `items_left` or `columns_left`."""
+    # The guarantee provides the hint if all that it protects is suppressed.
     if left:
         gone, remedy = _describe_suppressed(guarantee)
         warn(UselessWarning(left, hint=remedy if left == gone else REMEDY))

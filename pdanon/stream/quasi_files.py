@@ -261,10 +261,9 @@ def _cut(group: pa.Table) -> Iterator[pa.Table]:
 
 
 class FileRows:
-    """The rows of a table on disk, in parts, with its values and items in memory.
+    """The rows of a table on disk, in parts, with its values and items in memory."""
 
-    The directory is empty at the start. The schema is that of the quasi-identifiers.
-    """
+    # The directory is empty at the start. The schema is that of the quasi-identifiers.
 
     def __init__(self, directory: Path, schema: pa.Schema, label: str | None) -> None:
         self.values, self.n_rows = TableValues(schema, schema.names, label), 0

@@ -115,11 +115,9 @@ def expect_unchanged(tree: ParquetTree) -> Iterator[None]:
 
 
 def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFrame:
-    """Return the first 10,000 rows of some columns, by default all.
-
-    An index without a name is a column that pandas calls ``__index_level_0__``. It is left out if it only
-    counts the rows.
-    """
+    """Return the first 10,000 rows of some columns, by default all."""
+    # An index without a name is a column that pandas calls ``__index_level_0__``. It is left out if it only
+    # counts the rows.
     n_left, parts = SAMPLE, []
     with closing(tree.groups()) as groups:
         while n_left and (group := next(groups, None)):

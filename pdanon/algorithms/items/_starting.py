@@ -207,11 +207,9 @@ def clusters_of(
 
 
 def _join_new(set_of: Numbers, supports: Numbers, blocks: Numbers | None) -> Numbers:
-    """Put each new item into the set of several items, in its block, that loses least NCP by it.
-
-    Alone, new items would be merged with each other, and with items that were published as they are. Without
-    such a set, an item stays alone (-1).
-    """
+    """Put each new item into the set of several items, in its block, that loses least NCP by it."""
+    # Alone, new items would be merged with each other, and with items that were published as they are.
+    # Without such a set, an item stays alone (-1).
     known = set_of >= 0
     sizes = np.bincount(set_of[known])
     held = sums(set_of[known], supports[known], len(sizes))

@@ -310,10 +310,8 @@ def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_presen
 
 
 def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None:
-    """Warn if more than 1/p of the rows that are published as empty had sensitive items.
-
-    If it is known that few rows are empty in the original, such a row reveals that it had a sensitive item.
-    """
+    """Warn if more than 1/p of the rows that are published as empty had sensitive items."""
+    # If it is known that few rows are empty in the original, such a row reveals that it had a sensitive item.
     empty = public.lengths == 0
     rows, emptied = int(empty.sum()), int((empty & (secret.lengths > 0)).sum())
     if emptied * p > rows and len(empty) >= FEW:

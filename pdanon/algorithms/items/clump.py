@@ -185,11 +185,9 @@ def _seeds(rows: LeafRows, k: int) -> tuple[Numbers, Numbers]:
 
 
 def _weights(tree: Hierarchy, scale: int) -> Numbers:
-    """Return the saving by one more item below each node, times the scale.
-
-    It is the difference to the leaves of the parent. At the root it is the saving compared with suppression,
-    which is 0 unless there is only one leaf.
-    """
+    """Return the saving by one more item below each node, times the scale."""
+    # It is the difference to the leaves of the parent. At the root it is the saving compared with
+    # suppression, which is 0 unless there is only one leaf.
     weights = tree.leaves[tree.parent].astype(np.int64) - tree.leaves
     weights[0] = scale - (tree.n_leaves - 1)
     return weights

@@ -169,10 +169,9 @@ class Moles:
 
 
 class _Numbered:
-    """Rows of selected public items, which have the lowest numbers, and selected private items.
+    """Rows of selected public items, which have the lowest numbers, and selected private items."""
 
-    The highest numbers mark the private items where they are public.
-    """
+    # The highest numbers mark the private items where they are public.
 
     def __init__(self, parts: PublicAndPrivate, public: Numbers, private: Numbers) -> None:
         rows = parts.with_copies()

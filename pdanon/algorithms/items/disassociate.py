@@ -169,10 +169,8 @@ def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTabl
 
 
 def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
-    """Number clusters by their own terms; then joint clusters, by their first cluster and size.
-
-    The numbers therefore reveal nothing about how rows came to be in a cluster.
-    """
+    """Number clusters by their own terms; then joint clusters, by their first cluster and size."""
+    # The numbers therefore reveal nothing about how rows came to be in a cluster.
     n_items = max(itemsets.n_items, 1)
     cluster, item = np.divmod(distinct(found.owners * n_items + itemsets.codes), n_items)
     own = cluster < n_clusters

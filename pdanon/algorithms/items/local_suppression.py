@@ -183,11 +183,10 @@ def decide(
 
 @frozen
 class LabelTable:
-    """Items with the same label in all rows, whose labels are deleted row by row.
+    """Items with the same label in all rows, whose labels are deleted row by row."""
 
-    ``sets`` is the set of each item, numbered from 0; None if each item is its own label. ``worth`` is the
-    price of deleting each label from a row.
-    """
+    # ``sets`` is the set of each item, numbered from 0; None if each item is its own label. ``worth`` is the
+    # price of deleting each label from a row.
 
     itemsets: Itemsets
     sets: Numbers | None
@@ -277,10 +276,8 @@ def _keep(
 
 
 def _suppress_more(itemsets: Itemsets, kept: Mask, hidden: Mask, k: int) -> Mask:
-    """Suppress items in all rows if fewer than k rows lost all, and other rows did not suffice.
-
-    The other itemsets keep their supports. Sensitive items stay.
-    """
+    """Suppress items in all rows if fewer than k rows lost all, and other rows did not suffice."""
+    # The other itemsets keep their supports. Sensitive items stay.
     plain = np.flatnonzero(~mask_at(itemsets.n_rows, itemsets.rows[hidden[itemsets.codes]]))
     units = np.where(kept, itemsets.codes, -1)
     gone = labels_to_suppress(units[itemsets.places(plain)], itemsets.take(plain), k)

@@ -482,10 +482,8 @@ def _least_cover(
 
 
 def least_scenarios(task: CutTask, time_limit: float) -> tuple[list[list[Scenario]], int]:
-    """Find cuts with the nodes to publish, and a lower bound on the cost of any such choice.
-
-    The first list ends with the least cost found. A second list, if present, is the path of `mhghs`.
-    """
+    """Find cuts with the nodes to publish, and a lower bound on the cost of any such choice."""
+    # The first list ends with the least cost found. A second list, if present, is the path of `mhghs`.
     search = _Search(task)
     try:
         with limit_time(time_limit):

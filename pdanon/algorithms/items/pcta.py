@@ -133,10 +133,8 @@ def decide_within_blocks(
     penalty: float = 1,
     one_set: bool = False,
 ) -> ListDecision:
-    """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA.
-
-    With ``one_set``, decide as PCTA: in the worst case all items become one set.
-    """
+    """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
+    # With ``one_set``, decide as PCTA: in the worst case all items become one set.
     itemsets = columns.itemsets
     share, penalty = check_share(max_suppressed, "max_suppressed"), check_penalty(penalty)
     blocks = None if utility is None else partition(utility)
@@ -187,10 +185,8 @@ def refine_sets(
     block_of: Numbers | None = None,
     kept: Codes | None = None,
 ) -> tuple[Codes, pd.DataFrame]:
-    """Lower the balanced loss as `pdanon.refine` does; return the set of each item, and the trace.
-
-    ``kept`` is the first item of the set of each item in an earlier release, whose sets are not split.
-    """
+    """Lower the balanced loss as `pdanon.refine` does; return the set of each item, and the trace."""
+    # ``kept`` is the first item of the set of each item in an earlier release, whose sets are not split.
     search = Refinement(itemsets, labels, guarantee, block_of, "balanced", first=kept)
     search.descend()
     return search.best.astype(np.int32), search.trace

@@ -343,10 +343,8 @@ class Expansion:
         self._report(1)
 
     def _find_suppressed(self, items: Codes, became: Codes) -> Codes:
-        """Return what is suppressed so that items can become other nodes.
-
-        Rules with one of the new nodes are listed as long as they are few.
-        """
+        """Return what is suppressed so that items can become other nodes."""
+        # Rules with one of the new nodes are listed as long as they are few.
         demand, kept_nodes = self._demand, np.where(self._gone[self._nodes], -1, self._nodes)
         rows = self._index.within(rows_with_some(items, self._index.rows))
         is_sensitive = demand.hidden[self._nodes] & (kept_nodes >= 0)

@@ -36,11 +36,9 @@ from pdanon.recoding.result import Anonymized
 
 
 def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
-    """Check that the empty itemset, which no suppression removes, is not a mole.
-
-    Missing rows may be published as empty rows. Knowing which rows are missing, an attacker can exclude
-    them, so the check also holds for the other rows alone.
-    """
+    """Check that the empty itemset, which no suppression removes, is not a mole."""
+    # Missing rows may be published as empty rows. Knowing which rows are missing, an attacker can exclude
+    # them, so the check also holds for the other rows alone.
     check_rows(parts.n_rows, guarantee.k)
     crowds = parts, parts.within_rows(~parts.itemsets.nulls)
     supports, n_rows = max(
@@ -60,10 +58,8 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
 
 
 def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> Mask:
-    """Mark the public items that are private in other rows, and in too many rows altogether.
-
-    They can be inferred without any knowledge. Only their suppression where they are public prevents this.
-    """
+    """Mark the public items that are private in other rows, and in too many rows altogether."""
+    # They can be inferred without any knowledge. Only their suppression where they are public prevents this.
     marked = np.zeros(len(parts.is_private), np.bool_)
     if parts.twins is None:
         return marked
@@ -77,11 +73,9 @@ def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> 
 def decide_suppressed(
     parts: PublicAndPrivate, suppressed: Mask, guarantee: Coherence | PublicK
 ) -> ListDecision:
-    """Remove the suppressed items; rebuild the private column, if there is one.
-
-    Missing rows of a private column become empty, so that the release does not show which rows have private
-    data. If nothing is suppressed, missing rows become empty only if the guarantee requires it.
-    """
+    """Remove the suppressed items; rebuild the private column, if there is one."""
+    # Missing rows of a private column become empty, so that the release does not show which rows have private
+    # data. If nothing is suppressed, missing rows become empty only if the guarantee requires it.
     columns, itemsets = parts.columns, parts.itemsets
     if columns.private is not None:
         columns = replace(columns, private=columns.private.missing_as_empty())
@@ -105,11 +99,9 @@ def decide_suppressed(
 def _hide_emptied(
     columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
 ) -> ListDecision:
-    """Suppress more public items, if rows lose all of them and fewer than k rows have none.
-
-    An attacker knows public items only. Rows without public items in the original, missing ones included,
-    therefore hide the emptied rows. If all public items are suppressed, all rows are equal to the attacker.
-    """
+    """Suppress more public items, if rows lose all of them and fewer than k rows have none."""
+    # An attacker knows public items only. Rows without public items in the original, missing ones included,
+    # therefore hide the emptied rows. If all public items are suppressed, all rows are equal to the attacker.
     bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
     recoding = with_enough_emptied(recoding, public, guarantee.k - bare)
     return decide_lists(

@@ -97,10 +97,8 @@ def groups_of(result: Anonymized) -> Codes | None:
 def published_nodes(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
 ) -> Codes:
-    """Read the node of each item in each group from the mapping table; -1 if suppressed or absent.
-
-    `ParameterError`: it has other items, nodes that are not above their items, or other supports.
-    """
+    """Read the node of each item in each group from the mapping table; -1 if suppressed or absent."""
+    # `ParameterError`: it has other items, nodes that are not above their items, or other supports.
     n_groups = int(of_row.max(initial=0)) + 1
     groups, items, nodes = _read_mapping(result, itemsets, tree, leaves, n_groups)
     became = np.full((n_groups, itemsets.n_items), -1, np.int32)
@@ -412,10 +410,9 @@ class _Class:
 
 
 class ClassRefinement(TimedSearch):
-    """The node or set of each item in each class of rows, with a separate search for each class.
+    """The node or set of each item in each class of rows, with a separate search for each class."""
 
-    ``became`` is safe in each class. It has -1 for items that are suppressed or absent.
-    """
+    # ``became`` is safe in each class. It has -1 for items that are suppressed or absent.
 
     def __init__(
         self, itemsets: Itemsets, groups: Numbers, became: Codes, search: ClassSearch, clock: Clock

@@ -84,10 +84,8 @@ class Task:
     def publish(
         self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str, before: Recoding
     ) -> Anonymized:
-        """Publish the recoding that was found, or the first one if that loses no more.
-
-        A search ignores emptied rows: hiding few of them may cost more than the search has gained.
-        """
+        """Publish the recoding that was found, or the first one if that loses no more."""
+        # A search ignores emptied rows: hiding few of them may cost more than the search has gained.
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
 
         def decide() -> ListDecision:

@@ -334,11 +334,9 @@ class ReleasedTable:
 def decide_table(
     rows: TableRows, name: str, given: Mapping[str, Any], share: Share, report: Report
 ) -> Decision[ReleasedTable]:
-    """Decide for the rows of a table outside memory.
-
-    ``share`` applies a function to each region, where its rows are. Regions differ only in their storage. The
-    given parameters include ``block_rows``.
-    """
+    """Decide for the rows of a table outside memory."""
+    # ``share`` applies a function to each region, where its rows are. Regions differ only in their storage.
+    # The given parameters include ``block_rows``.
     record = ALGORITHMS[name]
     asked = with_defaults(record.function, given)
     asked.pop("keep", None)

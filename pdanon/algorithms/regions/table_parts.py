@@ -148,11 +148,10 @@ def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFr
 
 
 class TableValues:
-    """The distinct values and items of a table that is read in parts.
+    """The distinct values and items of a table that is read in parts."""
 
-    The schema is that of the quasi-identifiers, with the metadata of the table. The labels are theirs.
-    ``label`` is that of the list column, if there is one. ``where`` names a part of the table for errors.
-    """
+    # The schema is that of the quasi-identifiers, with the metadata of the table. The labels are theirs.
+    # ``label`` is that of the list column, if there is one. ``where`` names a part of the table for errors.
 
     def __init__(
         self, schema: pa.Schema, labels: Sequence[Hashable], label: Hashable | None, where: str = ""

@@ -53,11 +53,10 @@ class Taxonomy(NamedTuple):
 
 @frozen
 class Intervals:
-    """Ranges of numbers or times, as intervals closed on both sides.
+    """Ranges of numbers or times, as intervals closed on both sides."""
 
-    ``lower`` and ``upper`` are the ends of the interval of each distinct number alone, ascending. An end is
-    the number itself, or its neighbor in the dtype of the intervals.
-    """
+    # ``lower`` and ``upper`` are the ends of the interval of each distinct number alone, ascending. An end is
+    # the number itself, or its neighbor in the dtype of the intervals.
 
     lower: pd.Index[Any]
     upper: pd.Index[Any]
@@ -83,20 +82,17 @@ class Intervals:
 
 @frozen
 class Grades:
-    """Ranges of ordered categories, as text: ``first .. last``, or the category alone.
+    """Ranges of ordered categories, as text: ``first .. last``, or the category alone."""
 
-    If a category contains "..", the delimiter of all ranges is a longer run of dots than any category has. A
-    range can then be split at one position only, and its text differs from that of every category.
-    """
+    # If a category contains "..", the delimiter of all ranges is a longer run of dots than any category has.
+    # A range can then be split at one position only, and its text differs from that of every category.
 
     texts: Sequence[str]  # distinct texts of all categories, in order, including those that do not occur
     places: Numbers  # position of each value in ``texts``, ascending
 
     def merge_equal(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-        """Merge the ranges that are published as the same text: one pair of numbers for each.
-
-        A missing value is published with others as the range of all categories, which ends at its number.
-        """
+        """Merge the ranges that are published as the same text: one pair of numbers for each."""
+        # A missing value is published with others as the range of all categories, which ends at its number.
         n = len(self.places)
         if len(self.texts) == 1:
             return low, low
@@ -155,11 +151,10 @@ def recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Ordered values, published as ranges that include both ends.
+    """Ordered values, published as ranges that include both ends."""
 
-    A class with a missing value and others is published as the whole range. If only one value is possible,
-    that range would be the value itself. `Sets` then encodes the column.
-    """
+    # A class with a missing value and others is published as the whole range. If only one value is possible,
+    # that range would be the value itself. `Sets` then encodes the column.
 
     ends: Intervals | Grades
     positions: Numbers  # distance of each value from the smallest possible one, ascending, up to ``unit``
@@ -399,10 +394,8 @@ def cover_loss(attribute: Attribute, codes: Codes) -> int:
 
 
 def common_unit(wholes: Iterable[int], cells: int) -> int:
-    """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice.
-
-    Large denominators are left out if the common multiple is too large.
-    """
+    """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice."""
+    # Large denominators are left out if the common multiple is too large.
     most, unit = 2**60 // max(cells, 1), 1
     for whole in sorted(whole for whole in set(wholes) if whole > 0):
         if lcm(unit, whole) <= most:

@@ -196,10 +196,8 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
 def form_classes(
     form: Formation, table: QuasiTable, k: int, share: Fraction, rng: np.random.Generator, report: Report
 ) -> tuple[Classes, pd.Series[float]]:
-    """Form classes, with up to a share of suppressed rows, and return them with their losses.
-
-    No row is suppressed if fewer than k are allowed to be.
-    """
+    """Form classes, with up to a share of suppressed rows, and return them with their losses."""
+    # No row is suppressed if fewer than k are allowed to be.
     n_rows = table.n_rows if table.weights is None else int(table.weights.sum())
     most = int(share * n_rows)
     classes = form(table, k, rng, report, most if most >= k else 0)

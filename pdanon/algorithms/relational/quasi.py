@@ -284,11 +284,9 @@ class Digests:
 def join_nearest(
     table: QuasiTable, clusters: Sequence[Numbers], left: Numbers, *, of_all: bool = False
 ) -> Numbers:
-    """Add each remaining row to a cluster, in order; return the cluster of each row.
-
-    It is that with the least loss of the row in it, or with the least added loss ``of_all`` its rows. Ties:
-    the oldest cluster.
-    """
+    """Add each remaining row to a cluster, in order; return the cluster of each row."""
+    # It is that with the least loss of the row in it, or with the least added loss ``of_all`` its rows. Ties:
+    # the oldest cluster.
     digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
     sizes = np.array([*map(len, clusters)])
     for row in left.tolist():  # as each row changes the cluster that it joins
@@ -320,11 +318,9 @@ _WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps fr
 
 
 def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Hashable]) -> list[int]:
-    """Encode the weights of columns, rounded to thousandths, as small integers; 1 without weights.
-
-    Columns that are not listed have weight 1. `ParameterError`: a weight is outside [0, 1] or belongs to no
-    quasi-identifier, or all are 0.
-    """
+    """Encode the weights of columns, rounded to thousandths, as small integers; 1 without weights."""
+    # Columns that are not listed have weight 1. `ParameterError`: a weight is outside [0, 1] or belongs to no
+    # quasi-identifier, or all are 0.
     if weights is None:
         return [1] * len(labels)
     if not isinstance(weights, Mapping):
@@ -475,11 +471,9 @@ class Classes:
 
     @classmethod
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
-        """Publish equal values equally, throughout the table.
-
-        ``groups`` has the node of each value, attribute by attribute. Without a hierarchy, it is any number
-        from 0 on, equal within a group.
-        """
+        """Publish equal values equally, throughout the table."""
+        # ``groups`` has the node of each value, attribute by attribute. Without a hierarchy, it is any number
+        # from 0 on, equal within a group.
         cells = []
         for (attribute, codes), of_value in zip(table.columns(), groups, strict=True):
             present = np.bincount(codes[~suppressed], minlength=attribute.n_values) > 0

@@ -190,10 +190,8 @@ def _lost(attribute: Attribute, groups: Numbers, codes: Codes) -> Numbers:
 def _step(
     attribute: Attribute, place: int, group: int, rows: _Rows, spare: Numbers, k: int, left: int
 ) -> _Step | None:
-    """Return the specialization of a group in one column, or None.
-
-    A group is identified by its node or, for a range, by its lowest value.
-    """
+    """Return the specialization of a group in one column, or None."""
+    # A group is identified by its node or, for a range, by its lowest value.
     codes = rows.tuples[place]
     parts = _parts(attribute, group, codes, rows, k, left)
     if parts is None:
@@ -224,10 +222,8 @@ def _parts(attribute: Attribute, group: int, codes: Codes, rows: _Rows, k: int, 
 def _best_cut(
     attribute: Ranges, codes: Codes, classes: Numbers, weights: Numbers, k: int, left: int
 ) -> int | None:
-    """Return the last value below the best cut of a range that suppresses at most ``left`` rows.
-
-    On either side of a cut, a class has at least k rows, or none, or its rows are suppressed.
-    """
+    """Return the last value below the best cut of a range that suppresses at most ``left`` rows."""
+    # On either side of a cut, a class has at least k rows, or none, or its rows are suppressed.
     order = np.lexsort((codes, classes))
     ordered, owner, rows = codes[order], classes[order], weights[order]
     below = np.cumsum(rows)

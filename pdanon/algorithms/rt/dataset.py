@@ -100,11 +100,9 @@ class Block:
         return numbers
 
     def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
-        """Suppress further occurrences until no row, or at least k rows, of each class are emptied.
-
-        Parameters are the cluster of each row and the new number of each occurrence. Clusters with equal
-        published values are one class. The rule holds in each list column.
-        """
+        """Suppress further occurrences until no row, or at least k rows, of each class are emptied."""
+        # Parameters are the cluster of each row and the new number of each occurrence. Clusters with equal
+        # published values are one class. The rule holds in each list column.
         if (numbers >= 0).all():
             return numbers
         class_of = Classes.of_members(self.table, groups).of_row
@@ -172,11 +170,10 @@ class Parts(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """The decision for parts.
+    """The decision for parts."""
 
-    ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
-    ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
-    """
+    # ``steps`` has, at the start and after each merge, the number of ``clusters``, and the losses ``Rum`` and
+    # ``Tum`` of quasi-identifiers and transactions, as shares of their maximum; NaN if not measured.
 
     parts: list[Any]  # as returned by `Part.close`
     steps: pd.DataFrame | None = None  # None if the algorithm merges no clusters
@@ -243,10 +240,8 @@ class Dataset:
         quasi_weights: Mapping[Hashable, float] | None = None,
         n_rows: int | None = None,
     ) -> Dataset:
-        """Encode a frame; the parameters are those of the algorithms.
-
-        If the frame only holds the values of a table, ``n_rows`` is the number of rows of the table.
-        """
+        """Encode a frame; the parameters are those of the algorithms."""
+        # If the frame only holds the values of a table, ``n_rows`` is the number of rows of the table.
         transaction, quasi = as_transaction(transaction), materialize(quasi)
         guarantee: KKm | KLm
         if transaction.l is None:
@@ -290,11 +285,9 @@ class Dataset:
         parameters: Mapping[str, Any],
         steps: pd.DataFrame | None = None,
     ) -> Decision[ClassRows]:
-        """Return the decision to publish clusters of rows, for the recorded parameters.
-
-        ``numbers`` has the new number of each occurrence, as in `TransactionSide`. Clusters with equal
-        published values still have separate recodings.
-        """
+        """Return the decision to publish clusters of rows, for the recorded parameters."""
+        # ``numbers`` has the new number of each occurrence, as in `TransactionSide`. Clusters with equal
+        # published values still have separate recodings.
         numbers = self.whole.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
         cluster_of = by_first_row(groups)
@@ -356,10 +349,8 @@ class Dataset:
         return {EMPTY_ROWS: n_empty} if n_empty else {}
 
     def _empty_revealing_rows(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
-        """Return the list columns to recode; missing rows become empty where they reveal too many others.
-
-        The items of each cluster are protected already. With one list column, the sizes suffice.
-        """
+        """Return the list columns to recode; missing rows become empty where they reveal too many others."""
+        # The items of each cluster are protected already. With one list column, the sizes suffice.
         k, m = self.guarantee.k, self.guarantee.m
         columns = [each.hide_missing(column) for each, column in zip(recodings, self.columns, strict=True)]
         if not any(column.nulls.any() for column in columns):

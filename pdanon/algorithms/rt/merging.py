@@ -216,11 +216,9 @@ def best_candidate(
 def merge_next(
     merging: Merging, most: int | None, merge: str, transactions: TransactionSide | None
 ) -> tuple[int, int] | None:
-    """Merge the cluster that loses least with the best candidate; return both, the first one first.
-
-    Nothing is merged, and None returned, if there is no candidate, or the loss of all rows would exceed
-    ``most``. With R, only the candidate that loses least counts.
-    """
+    """Merge the cluster that loses least with the best candidate; return both, the first one first."""
+    # Nothing is merged, and None returned, if there is no candidate, or the loss of all rows would exceed
+    # ``most``. With R, only the candidate that loses least counts.
     if len(merging) < 2:
         return None
     seed = merging.seed

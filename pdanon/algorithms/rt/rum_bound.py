@@ -396,11 +396,10 @@ def decide_tum_bound(
 
 
 class _Merged(NamedTuple):
-    """A part after its merges. If they do not suffice, nothing remains of it but its least loss.
+    """A part after its merges. If they do not suffice, nothing remains of it but its least loss."""
 
-    ``steps`` has, at the start and after each merge, the number of clusters, and the losses of
-    quasi-identifiers and transactions.
-    """
+    # ``steps`` has, at the start and after each merge, the number of clusters, and the losses of
+    # quasi-identifiers and transactions.
 
     closed: Any
     steps: list[tuple[int, int, float]]
@@ -424,10 +423,8 @@ def _start(
 
 
 def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
-    """Return the bound of each part, given the losses of the transactions of its first clusters.
-
-    Parts may lose the same share of their maxima, if they lose as much. What others leave is left to them.
-    """
+    """Return the bound of each part, given the losses of the transactions of its first clusters."""
+    # Parts may lose the same share of their maxima, if they lose as much. What others leave is left to them.
     limit = bound * sum(most)
     if len(lost) == 1:
         return [limit]
@@ -445,11 +442,9 @@ def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) 
 
 
 def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction, report: Report) -> _Merged:
-    """Merge the first clusters of a part until its transactions keep their bound.
-
-    Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
-    bound, and after the last merge.
-    """
+    """Merge the first clusters of a part until its transactions keep their bound."""
+    # Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep
+    # the bound, and after the last merge.
     block, (groups, kept_numbers) = part.open(), part.kept(known)
     transactions = block.transactions
     merging = Merging(block.table, groups, transactions.known, rum)

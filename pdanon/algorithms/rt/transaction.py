@@ -171,11 +171,9 @@ def as_transaction(value: str | Transaction) -> Transaction:
 
 
 def ways_of(configurations: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[Way, ...]:
-    """Return what `anonymize` tries of an algorithm for both, given the order and options of its classes.
-
-    Items become sets; for the losses that deletions lower, they are deleted as well; with a hierarchy, they
-    become nodes beside sensitive items.
-    """
+    """Return what `anonymize` tries of an algorithm for both, given the order and options of its classes."""
+    # Items become sets; for the losses that deletions lower, they are deleted as well; with a hierarchy, they
+    # become nodes beside sensitive items.
     ways = []
     for order, options in configurations:
         ways += [Way(each, order, options) for each in (KKm, KLm)]
@@ -281,10 +279,8 @@ class ClassSearch:
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, clock: Clock | None = None
     ) -> Refinement | CutRefinement:
-        """Start a search in a class, whose rows and items are those of `keep_occurring`.
-
-        ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
-        """
+        """Start a search in a class, whose rows and items are those of `keep_occurring`."""
+        # ``became`` has the node of each item, or the number of its set; -1 if it is suppressed.
         if self.cover is None:
             blocks = None if self.blocks is None else self.blocks[items]
             return Refinement(rows, became, self.guarantee, blocks, self.loss, clock)
@@ -310,11 +306,10 @@ class ClassSearch:
 
 @frozen
 class TransactionSide:
-    """The transactions of all rows, and how to anonymize those of a cluster.
+    """The transactions of all rows, and how to anonymize those of a cluster."""
 
-    ``decide`` is the algorithm: from rows and their items to a number for each occurrence. The number is a
-    node of the hierarchy or shared by the items of a set; -1 suppresses the occurrence.
-    """
+    # ``decide`` is the algorithm: from rows and their items to a number for each occurrence. The number is a
+    # node of the hierarchy or shared by the items of a set; -1 suppresses the occurrence.
 
     itemsets: Itemsets
     k: int  # 0 if the table has sensitive items: ``decide`` alone decides which classes are suppressed
@@ -393,11 +388,9 @@ class TransactionSide:
         return len(codes) if self.hidden is None else int(np.count_nonzero(~self.hidden[codes]))
 
     def loss(self, places: Numbers, numbers: Codes) -> float:
-        """Return the loss of some rows together, given the new number of each occurrence.
-
-        NCP is that of a release, where an occurrence costs a share of the domain of its list column. It is
-        multiplied by a common multiple of all domains, so that it is an exact integer.
-        """
+        """Return the loss of some rows together, given the new number of each occurrence."""
+        # NCP is that of a release, where an occurrence costs a share of the domain of its list column. It is
+        # multiplied by a common multiple of all domains, so that it is an exact integer.
         if self.hidden is not None:
             shown = ~self.hidden[self.itemsets.codes[places]]
             places, numbers = places[shown], numbers[shown]
@@ -451,11 +444,9 @@ class _Secrets(NamedTuple):
     diversity: int
 
     def split(self, index: SupportIndex, items: Codes) -> tuple[SupportIndex, SupportIndex]:
-        """Return the known items of some rows, and the sensitive items that can hide in them.
-
-        No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
-        leave a sensitive item with a probability of at most 1/l.
-        """
+        """Return the known items of some rows, and the sensitive items that can hide in them."""
+        # No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
+        # leave a sensitive item with a probability of at most 1/l.
         secret = self.hidden[items]
         known, secrets = index.keep_items(~secret), index.keep_items(secret)
         filled = secrets.within(known.lengths > 0)
@@ -539,10 +530,8 @@ def _by_sets(
     *,
     refine: bool,
 ) -> TransactionSide:
-    """Return transactions to publish as sets of items that reveal no sensitive item.
-
-    With several list columns, each set is of one column.
-    """
+    """Return transactions to publish as sets of items that reveal no sensitive item."""
+    # With several list columns, each set is of one column.
     options = _options(transaction)
     utility = options.get("utility")
     kinds = item_blocks(None if utility is None else partition(utility), itemsets.vocabulary)

@@ -244,11 +244,9 @@ class Clusters:
                     pass
 
     def _satisfy_size(self, k: int, size: int) -> bool:
-        """Handle the rare itemsets of a size in order; return whether there were any.
-
-        No smaller itemset becomes rare again. The rows of a generalized itemset contain an itemset that it
-        stands for, whose support was 0 or at least k.
-        """
+        """Handle the rare itemsets of a size in order; return whether there were any."""
+        # No smaller itemset becomes rare again. The rows of a generalized itemset contain an itemset that it
+        # stands for, whose support was 0 or at least k.
         rows = self.index()
         bitmaps = self._bitmaps(rows)
         found = False

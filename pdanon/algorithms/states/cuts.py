@@ -58,11 +58,9 @@ def merge_empty_rows(itemsets: Itemsets) -> Itemsets:
 
 
 def silent_rows(lengths: Numbers, k: int) -> Mask:
-    """Mark the rows that are published without items: empty rows and, if these are too few, others.
-
-    The others are the shortest rows up to k (ties: the first). All rows are marked if fewer than k would be
-    left.
-    """
+    """Mark the rows that are published without items: empty rows and, if these are too few, others."""
+    # The others are the shortest rows up to k (ties: the first). All rows are marked if fewer than k would be
+    # left.
     n_rows, n_silent = len(lengths), int(np.count_nonzero(lengths == 0))
     if n_silent:
         n_silent = max(n_silent, k)
@@ -79,10 +77,8 @@ def by_first_row(groups: NDArray[Any]) -> Codes:
 
 
 def ancestors(tree: Hierarchy) -> Codes:
-    """Return the ancestor of each node at each depth, shape (height + 1, nodes).
-
-    A node is its own ancestor at its depth. The entries below are -1.
-    """
+    """Return the ancestor of each node at each depth, shape (height + 1, nodes)."""
+    # A node is its own ancestor at its depth. The entries below are -1.
     path = np.full((tree.height + 1, tree.n_nodes), -1, np.int32)
     path[tree.depth, np.arange(tree.n_nodes)] = np.arange(tree.n_nodes)
     for depth in range(tree.height, 0, -1):
@@ -92,10 +88,8 @@ def ancestors(tree: Hierarchy) -> Codes:
 
 
 def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]:
-    """Count the items of each row below each node, as CSR ``starts, nodes, counts``.
-
-    Only positive counts are listed, ascending by node within a row. A leaf is below itself.
-    """
+    """Count the items of each row below each node, as CSR ``starts, nodes, counts``."""
+    # Only positive counts are listed, ascending by node within a row. A leaf is below itself.
 
     def part(begin: int, end: int) -> tuple[Numbers, Codes, Codes]:
         return cuts.node_counts(rows.offsets[begin : end + 1], rows.leaves, tree.parent)
@@ -171,11 +165,9 @@ class Cut:
         cuts.lift_all(np.unique(nodes).astype(np.int32), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
-        """Raise the cut until every set of up to m nodes that occurs is in k rows and reveals no secret.
-
-        A raised node can make other sets reveal a sensitive item. So these sets are listed again until there
-        are none. The caller checks the sets without nodes: the whole table, and its non-empty rows.
-        """
+        """Raise the cut until every set of up to m nodes that occurs is in k rows and reveals no secret."""
+        # A raised node can make other sets reveal a sensitive item. So these sets are listed again until
+        # there are none. The caller checks the sets without nodes: the whole table, and its non-empty rows.
         report(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
             report(self.satisfy(threats, k))
@@ -228,10 +220,8 @@ class Cut:
 
     @property
     def added_losses(self) -> Numbers:
-        """Loss that each node adds to that of its children, for all occurrences below.
-
-        Nodes of the cut, and those below, add nothing: their loss is that of the cut.
-        """
+        """Loss that each node adds to that of its children, for all occurrences below."""
+        # Nodes of the cut, and those below, add nothing: their loss is that of the cut.
         added = self._cost.copy()
         np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
         nodes = np.arange(self._hierarchy.n_nodes)
@@ -261,11 +251,9 @@ class Cut:
         return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
-        """Return the demands of rare sets of nodes, each raised while it stays rare.
-
-        The sets have no node below the start, and no node with its ancestor. A cut that meets the demands
-        publishes none of them.
-        """
+        """Return the demands of rare sets of nodes, each raised while it stays rare."""
+        # The sets have no node below the start, and no node with its ancestor. A cut that meets the demands
+        # publishes none of them.
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
         codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self.supports)

@@ -33,10 +33,9 @@ BASES = {"NCP": 0, "LM": 1}  # number that a loss subtracts from numbers of item
 
 @frozen
 class NodePrices:
-    """The loss of publishing an item as a node, for one original occurrence.
+    """The loss of publishing an item as a node, for one original occurrence."""
 
-    Losses are added over all occurrences, and are integers.
-    """
+    # Losses are added over all occurrences, and are integers.
 
     of_node: Numbers
     suppressed: int  # at least the loss of any node
@@ -137,10 +136,8 @@ class Descent:
         )
 
     def steps(self) -> Iterator[Scenario]:
-        """Descend from the root to the child cut of lowest cost, while that lowers the cost.
-
-        A child cut has the children of a node instead of the node (ties: the first node).
-        """
+        """Descend from the root to the child cut of lowest cost, while that lowers the cost."""
+        # A child cut has the children of a node instead of the node (ties: the first node).
         cut = mask_at(self._hierarchy.n_nodes, self._lower[0])
         scenario: Scenario | None = self.scenario(cut)
         while scenario is not None:
@@ -202,10 +199,8 @@ class Descent:
                 return kept, cost
 
     def _proves(self, kept: Mask, proven: list[Mask]) -> bool:
-        """Return whether no threat is kept; otherwise record the threats of the smallest size.
-
-        ``proven[size]`` has no threats of up to ``size`` nodes, so every threat has a node outside it.
-        """
+        """Return whether no threat is kept; otherwise record the threats of the smallest size."""
+        # ``proven[size]`` has no threats of up to ``size`` nodes, so every threat has a node outside it.
         nodes = np.flatnonzero(kept)
         done = None
         for size in range(2, self._m + 1):
@@ -253,11 +248,10 @@ Move = tuple[NDArray[Any], int, Codes]  # blocks, the node to replace in them, t
 
 
 class CutRefinement(TimedSearch):
-    """Cuts of blocks of rows that are lowered node by node, and the best ones found.
+    """Cuts of blocks of rows that are lowered node by node, and the best ones found."""
 
-    Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
-    `ParameterError`: the nodes at the start lack the guarantee, or are not of one cut.
-    """
+    # Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
+    # `ParameterError`: the nodes at the start lack the guarantee, or are not of one cut.
 
     def __init__(
         self,
@@ -346,10 +340,8 @@ class CutRefinement(TimedSearch):
         return cost / most if most else 0.0
 
     def descend(self, rng: np.random.Generator | None = None) -> None:
-        """Apply moves, those with the largest gain first, until none gains; keep the best.
-
-        With a generator, the moves are shuffled.
-        """
+        """Apply moves, those with the largest gain first, until none gains; keep the best."""
+        # With a generator, the moves are shuffled.
         gained = 1
         while gained and not self.is_over():
             gained = self._replace_all(rng) or self._exchange()
@@ -414,10 +406,8 @@ class CutRefinement(TimedSearch):
         return 0
 
     def _moves(self) -> list[Move]:
-        """Return the moves that would gain if they were safe: largest gain first, then by node and block.
-
-        A node is replaced in one block, or in all blocks that publish it.
-        """
+        """Return the moves that would gain if they were safe: largest gain first, then by node and block."""
+        # A node is replaced in one block, or in all blocks that publish it.
         occurrences, price, tree = self._occurrences, self._price, self._tree
 
         def below(values: Numbers) -> Numbers:

@@ -54,10 +54,8 @@ def protect(
     report: Report,
     start: Start | None = None,
 ) -> Mask:
-    """Return whether each occurrence is kept, so that no itemset of up to m items is rare.
-
-    ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
-    """
+    """Return whether each occurrence is kept, so that no itemset of up to m items is rare."""
+    # ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
     kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, seed, report, start)
     # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
     for size in (3, 4, None) if m is None else range(3, m + 1):
@@ -75,10 +73,8 @@ def protect_secrets(
     report: Report,
     start: Start | None = None,
 ) -> Mask:
-    """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item.
-
-    ``hidden`` tells which items are sensitive. They are kept.
-    """
+    """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item."""
+    # ``hidden`` tells which items are sensitive. They are kept.
     k, share = check_k(guarantee.k), Fraction(1, guarantee.l)
 
     def list_threats(left: SupportIndex) -> ItemsetTable:
@@ -122,10 +118,8 @@ def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTabl
 
 
 def with_single_items(rows: SupportIndex, kept: Mask, k: int) -> Mask:
-    """Restore the most frequent item of each row that lost all, if the item is still in at least k rows.
-
-    No other itemset occurs in such a row, so that none becomes rare.
-    """
+    """Restore the most frequent item of each row that lost all, if the item is still in at least k rows."""
+    # No other itemset occurs in such a row, so that none becomes rare.
     left = kept_rows(rows, kept)
     row_of, supports = rows_of(rows.offsets), left.singles[rows.codes]
     places = np.flatnonzero((left.lengths == 0)[row_of] & (supports >= k))
@@ -159,10 +153,8 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
 def _protect_pairs(
     rows: SupportIndex, k: int, worth: Floats, seed: int, report: Report, start: Start | None
 ) -> Mask:
-    """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing.
-
-    From a start, there is one annealing, which may delete more.
-    """
+    """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
+    # From a start, there is one annealing, which may delete more.
     lengths = rows.lengths
     state = deletions_of(rows, k, worth, seed)
     if start is not None:

@@ -137,10 +137,8 @@ class DiverseSets:
         return [(int(lost[best]) - own, one, int(others[best]))]
 
     def _steps(self, one: int, image: Numbers) -> list[tuple[int, int, int]]:
-        """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with.
-
-        The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
-        """
+        """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with."""
+        # The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
         beside: Mask = np.logical_and.reduce(self._rows[image[image != one]], axis=0)
         together = self._rows[:, beside] | self._rows[one, beside]
         fit = ~self._reveals(together, beside) & (self._size > 0) & (self._kind == self._kind[one])

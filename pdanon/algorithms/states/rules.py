@@ -42,11 +42,10 @@ class ItemSet(NamedTuple):
 
 @frozen
 class EveryRule:
-    """All rules from 1 to m public items to one sensitive item.
+    """All rules from 1 to m public items to one sensitive item."""
 
-    Rules with a set are rules without it in the rows that contain it. So only these rows are counted: for the
-    set alone, and for up to m - 1 other items.
-    """
+    # Rules with a set are rules without it in the rows that contain it. So only these rows are counted: for
+    # the set alone, and for up to m - 1 other items.
 
     index: SupportIndex
     known: Mask  # items that may be known
@@ -56,10 +55,8 @@ class EveryRule:
     share: Fraction  # maximum share of the matching rows with a sensitive item
 
     def holds(self, labels: Codes, one: ItemSet) -> bool:
-        """Return whether all rules with an item of a set are respected.
-
-        The labels are the set of each public item; -1 for other items.
-        """
+        """Return whether all rules with an item of a set are respected."""
+        # The labels are the set of each public item; -1 for other items.
         if not self.known[one.items].any():  # no rule has an item of the set
             return True
         # Sets and pairs first: a kernel checks them without a copy of the rows.
@@ -109,11 +106,10 @@ class EveryRule:
 
 @frozen
 class ListedRules:
-    """Rules that are listed one by one.
+    """Rules that are listed one by one."""
 
-    Only rules with an item of the requested sets are checked, in the rows that contain the set. Equal
-    generalized antecedents, or rules, are counted once.
-    """
+    # Only rules with an item of the requested sets are checked, in the rows that contain the set. Equal
+    # generalized antecedents, or rules, are counted once.
 
     index: SupportIndex
     is_sensitive: Mask
@@ -212,10 +208,8 @@ def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
 
 
 def too_many(secrets: Numbers, supports: Any, share: Fraction) -> Mask:
-    """Return whether sensitive items are in more than a share of the rows with the known ones.
-
-    The products fit 64 bits: supports and the denominator of a checked share are below 2**31.
-    """
+    """Return whether sensitive items are in more than a share of the rows with the known ones."""
+    # The products fit 64 bits: supports and the denominator of a checked share are below 2**31.
     return secrets * share.denominator > share.numerator * supports
 
 

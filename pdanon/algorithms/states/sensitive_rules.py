@@ -201,10 +201,8 @@ class RuleSearch:
         return size <= _ALWAYS or search_bound(self._lengths, size) <= most
 
     def breached(self, size: int) -> ItemsetTable:
-        """List the rules with this number of known labels that are breached.
-
-        The known labels come before the sensitive one. Supports are not counted.
-        """
+        """List the rules with this number of known labels that are breached."""
+        # The known labels come before the sensitive one. Supports are not counted.
         if size not in self._found:
             self._found[size] = _rules(self._order[self._breached(size)])
         rules = self._found[size]
@@ -241,10 +239,8 @@ class RuleSearch:
 
 
 def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Numbers) -> Numbers:
-    """Return labels that meet all rules, if each rule has some: the most rules for their loss first.
-
-    Ties: more rules, labels that are not sensitive, their order.
-    """
+    """Return labels that meet all rules, if each rule has some: the most rules for their loss first."""
+    # Ties: more rules, labels that are not sensitive, their order.
     order = np.argsort(hidden, kind="stable")
     numbers = inverse_order(order.astype(np.int32))
     numbers[~among] = -1

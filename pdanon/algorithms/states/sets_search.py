@@ -109,10 +109,8 @@ class Price:
 
     @property
     def change(self) -> float:
-        """Items to add to the size of each set of several items.
-
-        If it is positive, it is also the cost of the spread of the supports in a set, relative to one item.
-        """
+        """Items to add to the size of each set of several items."""
+        # If it is positive, it is also the cost of the spread of the supports in a set, relative to one item.
         if self.loss == LOSSES["balanced"]:
             return sqrt(self.n_items)
         return -float(self.loss)
@@ -131,11 +129,9 @@ class Price:
         gone: Mask,
         squares: Floats | None = None,
     ) -> float:
-        """Return the loss: an exact integer, except for the balanced one.
-
-        ``held`` is the total worth of the items of each set, ``squares`` that of their squares; ``support``
-        is the number of transactions with one of them, and ``gone`` masks the suppressed items.
-        """
+        """Return the loss: an exact integer, except for the balanced one."""
+        # ``held`` is the total worth of the items of each set, ``squares`` that of their squares; ``support``
+        # is the number of transactions with one of them, and ``gone`` masks the suppressed items.
         n = self.n_items
         if self.loss == LOSSES["UL"]:
             sizes, where = np.unique(size, return_inverse=True)
@@ -179,11 +175,10 @@ _SPARE = 256  # empty clusters that there are always, up to that number
 
 
 class Refinement(TimedSearch):
-    """Clusters between which items move to lower the loss, and the best ones found.
+    """Clusters between which items move to lower the loss, and the best ones found."""
 
-    Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
-    guarantee cannot be refined, or the clusters lack it, or they split a set of the earlier release.
-    """
+    # Supports are counted when the search starts, as this takes long for long rows. `ParameterError`: the
+    # guarantee cannot be refined, or the clusters lack it, or they split a set of the earlier release.
 
     def __init__(
         self,
@@ -317,10 +312,8 @@ class Refinement(TimedSearch):
         return self._price.share(cost)
 
     def descend(self) -> None:
-        """Anneal, then move items until little is gained.
-
-        The annealing comes before the first descent only. All ends when the limit is reached.
-        """
+        """Anneal, then move items until little is gained."""
+        # The annealing comes before the first descent only. All ends when the limit is reached.
         if not self._begin():
             return
         if self._to_anneal:
@@ -341,10 +334,8 @@ class Refinement(TimedSearch):
             self._keep()
 
     def restart(self, rng: np.random.Generator) -> None:
-        """Search on from the best clusters until the limit in seconds.
-
-        Anneal in twice as many sweeps each time, or merge clusters at random; then descend again.
-        """
+        """Search on from the best clusters until the limit in seconds."""
+        # Anneal in twice as many sweeps each time, or merge clusters at random; then descend again.
         sweeps = self._sweeps
         while self._anneals() and self._begin() and not self.is_over():
             sweeps *= 2
@@ -423,11 +414,9 @@ class Refinement(TimedSearch):
         return clusters.best, clusters.state["label"], done == number
 
     def anneal_at(self, price: float, seed: int, report: Report) -> Numbers:
-        """Anneal at a fixed penalty for a row that is lacking; return the last sets, which may be unsafe.
-
-        ``price`` is the penalty in relation to the balanced cost of an occurrence that changes, without the
-        size of its set. Too many sets stay as they are.
-        """
+        """Anneal at a fixed penalty for a row that is lacking; return the last sets, which may be unsafe."""
+        # ``price`` is the penalty in relation to the balanced cost of an occurrence that changes, without the
+        # size of its set. Too many sets stay as they are.
         labels = np.unique(self._best, return_inverse=True)[1]
         if labels.max(initial=0) >= MOST_SETS:
             return labels
