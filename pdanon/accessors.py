@@ -535,10 +535,8 @@ class ItemsetAccessor:
 
         Parameters
         ----------
-        k : int
-            Minimum number of rows that match an attacker's knowledge; at least 2.
-        m : int or None
-            Maximum number of items that the attacker knows. None: all items of a row.
+        k, m : int, int or None
+            At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
 
         Returns
         -------

@@ -55,16 +55,13 @@ def apriori(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     guarantee : KmAnonymity or LmDiversity, optional
         The guarantee. The sensitive items of ``LmDiversity`` are published as they are, and the attacker
         knows none of them.
     k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
-        row.
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items.
@@ -212,17 +209,12 @@ def direct(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -236,10 +228,8 @@ def direct(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----
@@ -321,17 +311,12 @@ def vpa(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     parts : int
         Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
         split into its children until there are enough. There can be more if a node has many children.
@@ -348,10 +333,8 @@ def vpa(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----

@@ -49,15 +49,12 @@ def clump(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     k : int
         Minimum number of rows in a group; all of them are published with equal lists. At least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     r : int
         Number of groups compared for each row; at least 1. They are the groups that began with the next rows
         in order of length.
@@ -79,10 +76,8 @@ def clump(
     ------
     InfeasibleError
         If there are rows, but fewer than k; or if some rows contain an item, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----

@@ -274,10 +274,8 @@ def disassociate(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     k : int
         Minimum number of records that match an attacker's knowledge; at least 2.
     m : int or None

@@ -46,17 +46,14 @@ def hghs(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
         Maximum number of items that the attacker knows. None, the default here: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     loss : {"LM", "NCP"}
         The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
         less than with NCP.
@@ -80,10 +77,8 @@ def hghs(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid, or ``start`` has another hierarchy or a stronger guarantee.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start`` has another hierarchy or a stronger guarantee.
 
     Notes
     -----
@@ -167,17 +162,14 @@ def mhghs(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
         Maximum number of items that the attacker knows. None, the default here: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     loss : {"LM", "NCP"}
         The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
         less than with NCP.
@@ -197,10 +189,8 @@ def mhghs(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----

@@ -33,8 +33,7 @@ def lcg(
         Index labels of the rows, as for ``frame.loc``. A label that several rows share stands for all of
         them.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
 
     Returns
     -------

@@ -58,16 +58,13 @@ def local_suppression(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     guarantee : KmAnonymity or LmDiversity, optional
         The guarantee. The sensitive items of ``LmDiversity`` are published as they are, and the attacker
         knows none of them.
     k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
-        row.
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Deleting an occurrence costs as much.
     deletion_price : float, optional

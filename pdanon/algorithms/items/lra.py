@@ -51,17 +51,12 @@ def lra(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     parts : int
         Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
     keep : sequence of hashable
@@ -77,10 +72,8 @@ def lra(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----

@@ -286,17 +286,12 @@ def optimal(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     suppress : bool
         Whether nodes of the cut may be suppressed, as in :func:`pdanon.hghs`. The minimized loss is LM with
         ``suppress``, else NCP.
@@ -322,10 +317,8 @@ def optimal(
     ------
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or,
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or,
         without ``suppress``, suppressed items.
 
     Notes

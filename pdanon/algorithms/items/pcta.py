@@ -231,31 +231,23 @@ def pcta(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
-        The guarantee. ``PrivacyConstraints`` protect only listed itemsets, see `pdanon.constraints`. The
-        sensitive items of ``LmDiversity`` are published as they are, and the attacker knows none of them.
+        ``PrivacyConstraints`` protect listed itemsets. ``LmDiversity`` publishes sensitive items as they are.
     k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
-        row.
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
-        and ``loss["UL"]`` counts them less.
+        Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets.
         With ``start``, the sets of the earlier release move as a whole.
     random_state : int, Generator or None
-        Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
-        by the order of the items, which an attacker knows. See the notes.
+        Seed or generator of a secret order of the items, which breaks ties; see the notes.
     start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
-        item joins a set of several items, the one that loses least by it.
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
     labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each set.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -362,16 +354,12 @@ def upcta(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
-        The guarantee. ``PrivacyConstraints`` protect only listed itemsets, see `pdanon.constraints`. The
-        sensitive items of ``LmDiversity`` are published as they are, and the attacker knows none of them.
+        ``PrivacyConstraints`` protect listed itemsets. ``LmDiversity`` publishes sensitive items as they are.
     k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
-        row.
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     utility : DataFrame, mapping or iterable of list-likes, optional
         A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
         or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
@@ -380,8 +368,7 @@ def upcta(
         Upper bound on the share of suppressed items among the items that occur, in [0, 1]. A suppressed
         cluster counts with all its items.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
-        and ``loss["UL"]`` counts them less.
+        Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
     penalty : float
         Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
         change the release.
@@ -389,11 +376,9 @@ def upcta(
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
         With ``start``, the sets of the earlier release move as a whole.
     start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
-        item joins a set of several items, the one that loses least by it.
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
     labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each set.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -508,16 +493,12 @@ def coat(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
-        The guarantee. ``PrivacyConstraints`` protect only listed itemsets, see `pdanon.constraints`. The
-        sensitive items of ``LmDiversity`` are published as they are, and the attacker knows none of them.
+        ``PrivacyConstraints`` protect listed itemsets. ``LmDiversity`` publishes sensitive items as they are.
     k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items. ``m=None``: all items of a
-        row.
+        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     utility : DataFrame, mapping or iterable of list-likes, optional
         A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
         or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
@@ -526,8 +507,7 @@ def coat(
         Upper bound on the share of suppressed items among the items that occur, in [0, 1]. A suppressed
         cluster counts with all its items.
     weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first,
-        and ``loss["UL"]`` counts them less.
+        Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
     penalty : float
         Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
         change the release.
@@ -535,14 +515,11 @@ def coat(
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
         With ``start``, the sets of the earlier release move as a whole.
     random_state : int, Generator or None
-        Seed or generator of a secret order of the items, by which ties are broken. By default they are broken
-        by the order of the items, which an attacker knows. See the notes.
+        Seed or generator of a secret order of the items, which breaks ties; see the notes.
     start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split. A new
-        item joins a set of several items, the one that loses least by it.
+        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
     labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each set.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

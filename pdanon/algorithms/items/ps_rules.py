@@ -215,10 +215,8 @@ def ps_rules(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
         The rules, in one of several forms. Pairs of lists: the known items, and the items that must not be
         inferred from them. A DataFrame with the list columns ``known`` and ``sensitive``. A ``.parquet`` file
@@ -243,8 +241,7 @@ def ps_rules(
     random_state : int, Generator or None
         Seed or generator of the sample; None is the seed 0.
     labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each set.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

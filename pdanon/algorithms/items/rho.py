@@ -58,10 +58,8 @@ def suppress_control(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     rho : float
         Upper bound, above 0 and below 1, on the share of the rows with some items that contain another,
         sensitive item.
@@ -390,10 +388,8 @@ def td_control(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     rho : float
         Upper bound, above 0 and below 1, on the share of the rows with some items that contain another,
         sensitive item.

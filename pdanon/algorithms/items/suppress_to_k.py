@@ -125,10 +125,8 @@ def suppress_to_k(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     k : int
         Minimum number of rows with the same public items; at least 2.
     public : list of items, or Series of bool

@@ -42,17 +42,14 @@ def cluster(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    quasi : sequence of hashable
-        Labels of the columns that an attacker may know.
+    k, quasi : int, sequence of hashable
+        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     max_suppressed : float
-        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
-        loss. They form one class of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -65,10 +62,8 @@ def cluster(
     ------
     InfeasibleError
         If there is at least one row, but fewer than k.
-    HierarchyError
-        If a hierarchy is not a tree or lacks values of its column.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
 
     Notes
     -----
@@ -134,17 +129,14 @@ def k_member(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    quasi : sequence of hashable
-        Labels of the columns that an attacker may know.
+    k, quasi : int, sequence of hashable
+        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
         Seed or generator of the random number that selects the first row; None is the seed 0.
     max_suppressed : float
-        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
-        loss. They form one class of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -157,10 +149,8 @@ def k_member(
     ------
     InfeasibleError
         If there is at least one row, but fewer than k.
-    HierarchyError
-        If a hierarchy is not a tree or lacks values of its column.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
 
     Notes
     -----
@@ -182,7 +172,6 @@ def k_member(
     ----------
     .. [1] J.-W. Byun, A. Kamra, E. Bertino, N. Li, "Efficient k-Anonymization Using Clustering
        Techniques", DASFAA 2007.
-
 
     Examples
     --------

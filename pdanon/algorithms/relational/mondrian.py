@@ -38,15 +38,12 @@ def mondrian(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    quasi : sequence of hashable
-        Labels of the columns that an attacker may know.
+    k, quasi : int, sequence of hashable
+        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     max_suppressed : float
-        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
-        loss. They form one class of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -59,10 +56,8 @@ def mondrian(
     ------
     InfeasibleError
         If there is at least one row, but fewer than k.
-    HierarchyError
-        If a hierarchy is not a tree or lacks values of its column.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
 
     Notes
     -----
@@ -79,7 +74,6 @@ def mondrian(
     References
     ----------
     .. [1] K. LeFevre, D. J. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006.
-
 
     Examples
     --------

@@ -63,14 +63,10 @@ def rum_bound(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
@@ -91,11 +87,9 @@ def rum_bound(
         The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
-        for a hierarchy, several list columns or sensitive items.
+        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or with options.
     refine : bool
-        Lower the loss of the items afterwards: anneal the sets of each class, or lower its cut, as
-        `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     block_rows : int, optional
@@ -118,10 +112,8 @@ def rum_bound(
     InfeasibleError
         If the first clusters already lose more than ``delta``, or there is at least one row, but fewer
         than k.
-    HierarchyError
-        If a hierarchy is not a tree or lacks values.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
 
     Notes
     -----
@@ -268,14 +260,10 @@ def tum_bound(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None: all items of a row.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
@@ -295,11 +283,9 @@ def tum_bound(
         The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
-        for a hierarchy, several list columns or sensitive items.
+        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or with options.
     refine : bool
-        Lower the loss of the items afterwards: anneal the sets of each class, or lower its cut, as
-        `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
+        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     block_rows : int, optional
@@ -321,10 +307,8 @@ def tum_bound(
     InfeasibleError
         If the items lose more than ``delta`` after every merge, or those of a block more than its share of
         it. If there is at least one row, but fewer than k.
-    HierarchyError
-        If a hierarchy is not a tree or lacks values.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
 
     Notes
     -----
