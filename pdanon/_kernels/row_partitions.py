@@ -429,7 +429,7 @@ class _Holders:
 @nogil
 @exceptval(check=False)
 def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
-    """Choose the rows that differ least from a row, of those that share an item; return the group's size."""
+    """Choose the rows that differ least from a row, if they share an item; return the group's size."""
     n = _list_nearest(row, groups)
     n_chosen: int64 = 1
     for i in range(n // 2 - 1, -1, -1):

@@ -92,22 +92,14 @@ def apriori(
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or with sensitive items ``LmDiversity(l, m, sensitive, k)``. Sizes are
-    treated in ascending order. When size i is reached, all smaller itemsets that occur have support k.
-    Raising the cut never lowers a support. The loop ends when no rare itemset is left. The last resort is the
-    root, which is in every non-empty row.
+    treated in ascending order, until no rare itemset is left; the last resort is the root. With ``start``,
+    the cut is raised from the nodes of the earlier release, so rows that are only added expose nobody.
 
-    With ``start``, the cut is raised from the nodes of the earlier release. A row that holds sets of nodes
-    there holds the same or higher ones here. So rows that are only added expose nobody.
-
-    A rare itemset is generalized to a combination of ancestors with support of at least k. The combination
-    that adds the least NCP over all occurrences is chosen, including the siblings that are generalized with
-    them (then: fewer affected leaves, then node order). For up to three items, all combinations are compared.
-    For more items, the search raises the cheapest node step by step, then lowers nodes where that is
-    possible. Itemsets are treated in the order of the hierarchy.
-
-    With sensitive items, the itemsets from which a sensitive item can be inferred are listed next. They are
-    generalized in the same way, to a combination of ancestors from which it cannot. Raising the cut can make
-    other itemsets unsafe, so listing repeats until none is left. The root is safe, or there is no release.
+    A rare itemset, in the order of the hierarchy, is generalized to the combination of ancestors in at least
+    k rows that adds the least NCP over all occurrences, siblings included (then: fewer affected leaves, then
+    node order). Up to three items, all combinations are compared. Beyond, the cheapest node is raised step by
+    step, then nodes are lowered where possible. Itemsets that reveal a sensitive item follow in the same way,
+    and are listed again until there is none.
 
     Cost: memory of 16 bytes per item of a row and per ancestor of it. Time to count the pairs of each node of
     the cut in its rows and, if m > 2, to list the rare itemsets of the generalized rows.
@@ -233,16 +225,12 @@ def direct(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. The minimal rare itemsets of all sizes up to m are listed. Each that is
-    still rare under the current cut is generalized to the combination of ancestors that adds the least NCP,
-    as in :func:`apriori`. The rare itemsets of the generalized rows are listed again, until none is left.
-    With ``m=None``, rare rows are listed.
+    Guarantee: ``KmAnonymity(k, m)``. The minimal rare itemsets of all sizes up to m (``m=None``: rare rows)
+    are listed in pre-order, as in a prefix tree. Each that is still rare is generalized as in
+    :func:`apriori`. The list is repeated on the generalized rows until it is empty.
 
-    Itemsets are treated in pre-order, as in a prefix tree of the items in the order of the hierarchy.
-
-    Cost: 4 bytes per item and 16 bytes per itemset of the list of minimal rare itemsets of the original rows.
-    If m > 2, this list can be many times larger than the data. In addition, 12 bytes per pair of nodes that
-    share a row. :func:`apriori` needs less, because it lists the itemsets of generalized rows.
+    Cost: 4 bytes per item and 16 bytes per itemset of the first list, which can be many times larger than the
+    data if m > 2, and 12 bytes per pair of nodes that share a row. :func:`apriori` needs less.
 
     References
     ----------
@@ -339,11 +327,10 @@ def vpa(
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``. The rows, reduced to the items of a part, are treated as in
-    :func:`apriori` within the subtree of the part. A part is skipped if fewer than k rows contain its items.
-    Then all rows are treated, starting from the cut of the parts. Only itemsets that span parts, or contain
-    items of skipped parts, can still be rare.
+    :func:`apriori` within the subtree of the part, unless fewer than k rows contain its items. Then all rows
+    are treated, from the cut of the parts.
 
-    Cost: memory of 16 bytes per item of one part in a row and per ancestor of it, part by part. Then the same
+    Cost: memory of 16 bytes per item of one part in a row and per ancestor of it, part by part, then the same
     for the nodes that are not below the cut of the parts. That is less than :func:`apriori` needs.
 
     References

@@ -127,36 +127,25 @@ def cahd(
 
     Notes
     -----
-    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed. With k, the public
-    items are made k^m-anonymous first. They are merged into sets as by `pcta` and refined, or generalized to
-    nodes as by `apriori`. Groups are formed of the rows as published, and do not change them.
+    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed: the public items
+    then become sets as by `pcta`, refined, or nodes as by `apriori`, before the rows are grouped.
 
     Rows with a sensitive item take turns, in the order of the rows. The candidates of a row are the nearest
-    ungrouped rows on either side. They share no sensitive item with the row or with a nearer candidate. A
-    group consists of the row and the ``p-1`` candidates with the most public items in common. The group is
-    not formed if a sensitive item would then be too frequent in the remaining rows. Turns repeat until none
-    forms a group. The remaining rows are the last group. Ties: the nearer row, then the earlier one.
+    ungrouped rows on either side that share no sensitive item with it or with a nearer candidate. The row
+    forms a group with the ``p-1`` candidates that have the most public items in common (ties: the nearer row,
+    then the earlier one), unless a sensitive item would be too frequent in the remaining rows. Turns repeat
+    until none forms a group. The remaining rows are the last group. With ``order="nn"``, turns follow the
+    Gray code, and the rows that differ in the fewest public items join, among all rows that share one; if
+    these are too few, neighbors join as well.
 
-    With ``order="nn"``, turns follow the order of the Gray code. The rows that differ from a row in the
-    fewest public items join it, one after the other, among all rows that share one. If there are too few,
-    neighbors join as well.
-
-    Groups are numbered in the order of their first rows, so the numbers reveal nothing. Missing rows become
-    empty rows of the largest group after all groups are formed. The rows that are not missing suffice to hide
-    the sensitive items of each group, so an attacker may know the missing rows.
-
-    Without k, identity is not protected. A row with sensitive items only is published as an empty row. If it
-    is known that no row is empty in the original, the attacker infers that this row had a sensitive item.
-    With k, there are none or at least k such rows; public items may be suppressed for that.
+    Groups are numbered in the order of their first rows. Missing rows become empty rows of the largest group
+    in the end, so an attacker may know them. Without k, a row with sensitive items only is published as an
+    empty row; with k, there are none or at least k such rows.
 
     Cost: memory of about 55 bytes per occurrence, 60 with ``"nn"``, 75 with ``"rcm"``, and 150 per row. Each
-    row with a sensitive item takes ``2 * alpha * p`` comparisons, and one per sensitive item. A comparison
-    takes time linear in the length of the rows. With ``order="nn"``, each such row is compared with those
-    rows that can be nearest by their length and the places of the items that they share, at most all rows
-    that share an item. A word of 64 bits excludes most rows. Long rows are compared by counting what they
-    share with all these rows.
-
-    With k, the cost of `pcta` or `apriori` is added.
+    row with a sensitive item takes ``2 * alpha * p`` comparisons, each linear in the length of the rows; with
+    ``"nn"``, at most all rows that share an item, most of them excluded by a word of 64 bits. With k, the
+    cost of `pcta` or `apriori` is added.
 
     References
     ----------

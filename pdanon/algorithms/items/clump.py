@@ -81,19 +81,15 @@ def clump(
 
     Notes
     -----
-    Guarantee: ``TransactionalK(k)``. If at least k rows are equal, they form a group. The other rows are
-    sorted by descending length, then by their items in the order of the hierarchy. Every k-th of them begins
-    a group. The first remaining row takes its turn: the best group with fewer than k rows is chosen for it.
-    Among the row and the ``lookahead`` rows after it, the best one joins the group. If another row joins, the
-    turn repeats. When all groups have k rows, the remaining rows may join any group. Ties: the first group,
-    the first row.
+    Guarantee: ``TransactionalK(k)``. At least k equal rows form a group. The other rows are sorted by
+    descending length, then by their items in the order of the hierarchy, and every k-th begins a group. The
+    first remaining row takes the best group with fewer than k rows; the best of the row and the ``lookahead``
+    rows after it joins the group, and if it was another row, the turn repeats. When all groups have k rows,
+    the remaining rows may join any (ties: the first group, the first row). The distortion of a group, GGD, is
+    LM summed over the published labels, plus 1 for each suppressed item, as an integer.
 
-    The distortion of a group, GGD, is the loss measure LM summed over the published labels, plus 1 for each
-    suppressed item. It is compared as an integer.
-
-    Empty rows stay empty. Missing rows become empty if there are empty rows. If there are some empty rows,
-    but fewer than k, the shortest rows (then: the first) are suppressed until there are k. If fewer than k
-    other rows would remain, all rows are suppressed.
+    Missing rows become empty if there are empty rows. If these are fewer than k, the shortest rows (then: the
+    first) are suppressed until there are k; if fewer than k other rows would remain, all are.
 
     Cost: memory of 20 bytes per occurrence and level of the hierarchy. Each row takes ``r + lookahead``
     comparisons in time linear in the number of nodes above its items.

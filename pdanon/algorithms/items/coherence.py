@@ -311,34 +311,23 @@ def coherence(
 
     Notes
     -----
-    Guarantee: ``Coherence(h, k, p, private)``. A mole is an itemset of at most p public items that is rare,
-    or from which a private item can be inferred. Rare means in fewer than k rows. Inferred means that more
-    than a share h of its rows contain the private item. Suppression does not change the support of the
-    remaining itemsets, so it creates no mole. A mole disappears with any of its items. The minimal moles are
-    therefore listed once, and one item of each is suppressed.
+    Guarantee: ``Coherence(h, k, p, private)``. A mole is an itemset of at most p public items in fewer than k
+    rows, or with a private item in more than a share h of its rows. Suppression creates no mole, so the
+    minimal ones are listed once, and one item of each is suppressed.
 
-    Items that are moles alone are suppressed first. Then the item with the highest score is suppressed,
-    repeatedly, until no mole is left. Ties: more moles, less loss, item order. Scores are compared as
-    integers.
-
-    With ``effort``, itemsets with a total effort above p are not known, so they are no moles. Moles of all
-    sizes that p allows are listed first, so the cost is that of the largest number of items within p.
+    Items that are moles alone go first, then repeatedly the item with the highest score (ties: more moles,
+    less loss, item order; compared as integers). With ``effort``, itemsets with a total effort above p are no
+    moles, and moles of all sizes that p allows are listed. An item that is private in some rows and public in
+    others is suppressed only where it is public, and goes first if it is in more than a share h of all rows.
+    If a row loses all its public items, at least k rows of the release have none.
 
     ``"optimal"`` solves a 0-1 program with HiGHS: of each mole, at least one item is suppressed. Moles are
-    added to the program while its solution leaves them. The search starts with the result of ``"mm/il"``,
-    and never returns a worse one. The solver may take time exponential in the number of items.
-
-    An item that is private in some rows and public in others is suppressed only where it is public. It goes
-    first if it is in more than a share h of all rows. A mole can also be resolved by suppressing such an item
-    in its rows, but the algorithm always suppresses an item of the mole.
-
-    If a row loses all its public items, at least k rows of the release have none. Rows that had none before
-    count as well. If there are fewer, more public items are suppressed.
+    added while a solution leaves them. It starts with the result of ``"mm/il"``, never returns a worse one,
+    and may take time exponential in the number of items.
 
     Cost: memory of about 30 bytes per occurrence, 20 per itemset of fewer than p items without a mole, and 4
-    per item of each minimal mole. Time to extend, in each row, these itemsets by one public item. Identical
-    rows count once. If h < 1, private items are counted in the rows of each itemset, unless their share is
-    known to be low enough.
+    per item of each minimal mole. Time to extend, in each distinct row, these itemsets by one public item
+    and, if h < 1, to count private items in the rows of each, unless their share is known to be low enough.
 
     References
     ----------

@@ -314,28 +314,19 @@ def disassociate(
     Notes
     -----
     Guarantee: ``DisassociatedKm(k, m, safe)``. Rows are split by the most frequent item (then: the first in
-    order) into rows with and rows without it, repeatedly, down to ``max_cluster`` rows. Clusters of fewer
-    than k rows join the next one. In each cluster, items in fewer than k rows go to the term chunk, chunk 0.
-    It is a set: neither the rows of its items nor their number is published. The other items go to record
-    chunks by descending support. Each chunk takes the items with which its sub-records stay k^m-anonymous.
+    order), repeatedly, down to ``max_cluster`` rows. Clusters of fewer than k rows join the next one. In each
+    cluster, items in fewer than k rows go to the term chunk, chunk 0, a set. The others go to record chunks
+    by descending support, if the sub-records of the chunk stay k^m-anonymous. If the term chunk is empty, and
+    there are too few sub-records for all records, the rarest item goes there.
 
-    If its term chunk is empty, a cluster must have enough sub-records for all its records. This must hold
-    even if k of them are equal in several chunks. Otherwise, its rarest item goes to the term chunk.
+    Refinement sorts the clusters by their term chunks, and joins neighbors that have an item there in at
+    least k rows, and in more rows than there are clusters. Such items go to shared chunks, with the number of
+    the joint cluster as ``cluster``; ``joint`` is the joint cluster of a cluster. It ends when fewer than 1 %
+    of the clusters were joined. ``loss`` has ``term_chunks``, ``tlost`` and ``re``. Nothing is random: equal
+    rows in any order have the same release.
 
-    Refinement sorts the clusters by their term chunks, and joins neighbors. They must have an item there in
-    at least k rows, and in more rows than there are clusters. Such items go to shared chunks, which have the
-    number of the joint cluster as ``cluster``. ``joint`` is the joint cluster of a cluster. Refinement ends
-    when fewer than 1 % of the clusters were joined.
-
-    ``loss`` has three measures. ``term_chunks`` is the share of the occurrences in term chunks. ``tlost`` is
-    the share of the items with a support of k or more that are in term chunks only. ``re`` is the relative
-    error of the supports of pairs of 20 items of middle frequency in one reconstruction with a fixed seed.
-
-    Nothing is random: equal rows in any order have the same release.
-
-    Cost: memory of 150 bytes per occurrence. Time of a few sorts of the occurrences, and of counting each
-    occurrence once per split whose item its row contains. If m is 3 or more, time to visit the itemsets of a
-    chunk.
+    Cost: memory of 150 bytes per occurrence. Time of a few sorts of the occurrences, of counting each once
+    per split whose item its row contains and, if m is 3 or more, of visiting the itemsets of a chunk.
 
     References
     ----------

@@ -78,25 +78,22 @@ def hghs(
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start`` has another hierarchy or a stronger guarantee.
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or
+        ``start`` has another hierarchy or a stronger guarantee.
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. For each cut, nodes are considered by descending cost of suppression. A
-    node is kept unless a rare itemset of at most m kept nodes would contain it. Suppressing a node does not
-    change the support of the remaining itemsets.
+    Guarantee: ``KmAnonymity(k, m)``. For each cut, nodes are considered by descending cost of suppression,
+    and kept unless a rare itemset of at most m kept nodes would contain them. None or at least k rows lose
+    all their items: otherwise more nodes of the last cut are suppressed, the nodes of a row together, with
+    the fewest occurrences lost per emptied row. The earlier cuts are repaired in the same way, and the
+    cheapest one is released (then: the coarsest). With ``start``, no cut is below the nodes of the earlier
+    release, so rows that are only added expose nobody.
 
-    None or at least k rows lose all their items. If fewer rows would, more nodes of the last cut are
-    suppressed: the nodes of a row together, with the fewest occurrences lost per emptied row. The earlier
-    cuts are repaired in the same way, and the cheapest one is released (then: the coarsest).
-
-    With ``start``, no cut is below the nodes of the earlier release. A row that holds sets of nodes there
-    holds the same or higher ones here. So rows that are only added expose nobody.
-
-    The search begins at the root. In a child cut, the children of one node replace that node. The search
-    moves to the child cut with the least cost, as long as the cost falls. The cost is ``loss``, times the
-    importance, summed over all original occurrences and compared as an integer. A suppressed occurrence costs
-    1. Importance has steps of 1/65535. A node with one child is replaced by that child.
+    The search begins at the root. A child cut has the children of one node in its place. The search moves to
+    the cheapest child cut, as long as the cost falls: ``loss`` times importance, in steps of 1/65535, summed
+    over all original occurrences as an integer; a suppressed one costs 1. A node with one child is replaced
+    by it.
 
     Cost: for each cut, time to visit the itemsets of at most m - 1 kept nodes that contain a new node. Memory
     of 20 bytes per occurrence. :func:`pdanon.mhghs` visits fewer cuts.
@@ -194,11 +191,10 @@ def mhghs(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Round i runs :func:`pdanon.hghs` for itemsets of at most i items. Its
-    hierarchy ends at the cut of the previous round. The last round alone gives the guarantee. Each round
-    starts at the root and chooses the suppressed nodes again. Rounds end early when no row contains more than
-    i nodes of the hierarchy: further rounds would change nothing. As with :func:`pdanon.hghs`, none or at
-    least k rows lose all their items, by the cuts of the last round.
+    Guarantee: ``KmAnonymity(k, m)``, by the last round alone. Round i runs :func:`pdanon.hghs` for itemsets
+    of at most i items, from the root, in a hierarchy that ends at the cut of the previous round. Rounds end
+    early when no row contains more than i nodes of the hierarchy. None or at least k rows lose all their
+    items, by the cuts of the last round.
 
     Cost: that of :func:`pdanon.hghs`, but large itemsets are only visited in the few remaining cuts. The loss
     may be higher or lower, because early rounds ignore larger itemsets.

@@ -107,31 +107,24 @@ def local_suppression(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. Each itemset of up to m known
-    items that occurs in the release is in at least k rows. If a released row has all items that an attacker
-    knows of a person, at least k rows do. If none has, some were deleted from the row of the person. Each row
-    with the others remains possible: again at least k rows. With none left, all rows are. A mixture has
-    the same guarantee: each item has one label in all rows, and labels are then deleted like items.
+    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``; the page of the algorithm has
+    the proof, also for a mixture. Counts are lower bounds: an item that a row lacks may have been deleted.
 
-    Counts are lower bounds: an item that a row lacks may have been deleted. Frequent itemsets lose little.
-    Releases by sets keep rare items better, and delete nothing.
-
-    The search is an annealing over the supports of all items and pairs. It starts with a safe release. Pairs
-    that are rare are allowed, at a price that rises. After some time, pairs that are still rare die: their
-    price falls only if they are in fewer rows. In a step, an occurrence is deleted, restored, or exchanged
-    with another one of its row. The release with the fewest deletions, by weight, is kept. With m of 3 or
-    more, larger itemsets follow: those that are rare are listed, and broken up row by row. This repeats until
-    none is rare. So it is with known items that tell a sensitive one: one of them is deleted in each row with
-    all of them. Equal tables and seeds give equal releases, however their rows are ordered.
+    The search is an annealing over the supports of all items and pairs, from a safe release. Rare pairs are
+    allowed at a price that rises, and later die: their price then falls only if they are in fewer rows. A
+    step deletes, restores or exchanges an occurrence of a row. The release with the fewest deletions, by
+    weight, is kept. With m of 3 or more, larger rare itemsets are then listed and broken up row by row, until
+    there are none. Known items that tell a sensitive one lose an item in each row with all of them. Equal
+    tables and seeds give equal releases, in any order of the rows.
 
     With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
-    known items (2 if there are more than 640 sets). The price stays as it is, so that rare itemsets are left.
-    More than 4,096 sets are not annealed. Then each set is deleted like an item, of the mean importance that
-    rows lose with it. Without its sets, a mixture is a release by deletions, so it changes at least as much.
+    known items (2 if there are more than 640 sets; more than 4,096 are not annealed), at a constant price
+    that leaves rare itemsets. Then each set is deleted like an item, of the mean importance that rows lose
+    with it.
 
-    Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. Each
-    sweep takes time linear in the pairs of rows with deletions or rare pairs. There are about 100 sweeps in
-    an annealing, and up to two annealings. With m of 3 or more: lists of about 4 million rare itemsets.
+    Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. About
+    100 sweeps in each of up to two annealings take time linear in the pairs of rows with deletions or rare
+    pairs. With m of 3 or more: lists of about 4 million rare itemsets.
 
     References
     ----------

@@ -77,14 +77,12 @@ def lra(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Each part is treated as in :func:`apriori`, so what occurs in a row
-    occurs in k rows of its part. The release is audited as a whole.
+    Guarantee: ``KmAnonymity(k, m)``. Each part is treated as in :func:`apriori`, and the release is audited
+    as a whole. The rows are sorted by the Gray code of their items, most frequent items first, and cut into
+    parts of about equal numbers of non-empty rows. Equal rows stay together.
 
-    The rows are sorted by the Gray code of their items, most frequent items first, in which neighbors differ
-    little. They are cut into parts of about equal numbers of non-empty rows. Equal rows stay together.
-
-    Cost: memory of 16 bytes per item of a row and per ancestor of it, part by part. Time of :func:`apriori`
-    on each part.
+    Cost: memory of 16 bytes per item of a row and per ancestor of it, and time of :func:`apriori`, part by
+    part.
 
     References
     ----------

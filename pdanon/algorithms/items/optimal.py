@@ -318,40 +318,34 @@ def optimal(
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or,
-        without ``suppress``, suppressed items.
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or
+        ``start`` has another hierarchy, a stronger guarantee or, without ``suppress``, suppressed items.
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. It follows from exact counts of the chosen cut and from the audit, never
-    from the solver. The solver breaks ties between cuts.
+    Guarantee: ``KmAnonymity(k, m)``, by exact counts of the chosen cut, never by the solver, which breaks
+    ties between cuts.
 
     A 0-1 variable states for each inner node whether the cut is at or above it. Every rare set of nodes
     demands that the parent of one of its nodes is. Demands of nodes and pairs are in the program from the
-    start. Demands of larger sets are added while the optimum breaks one. Demands implied by a rare set higher
-    up are omitted. HiGHS solves the program.
+    start, those of larger sets are added while the optimum breaks one. If the time limit is reached, the last
+    cut is raised until it is safe, as in :func:`apriori`, whose cut is released if not even the first program
+    was solved and it loses less.
 
-    If the time limit is reached, the last cut is raised until it is safe, as in :func:`apriori`. If even the
-    program of its demands was not solved, the cut of :func:`apriori` is released if it loses less.
-
-    With ``suppress``, each publishable node has a variable, and clauses replace the demands. In the linear
-    relaxation, nodes may be published in part: it bounds the loss from below. The nodes that it publishes for
-    the most part, made safe as in :func:`hghs`, bound the loss from above. If the bounds differ, the 0-1
-    program is solved for the undecided nodes. The search starts with the better result of :func:`hghs` and
-    :func:`mhghs`, and never returns a worse one. If the time does not suffice for both, it starts with the
-    last cut of :func:`hghs`.
+    With ``suppress``, each publishable node has a variable, and clauses replace the demands. The linear
+    relaxation bounds the loss from below. The nodes that it mostly publishes, made safe as in :func:`hghs`,
+    bound it from above. If the bounds differ, the 0-1 program is solved for the undecided nodes. The search
+    starts with the better result of :func:`hghs` and :func:`mhghs`, or if time is short with the last cut of
+    :func:`hghs`, and never returns a worse one.
 
     With ``start``, no cut is below the nodes of the earlier release, and ``gap`` compares with these cuts
-    alone. A row that holds sets of nodes there holds the same or higher ones here. So rows that are only
-    added expose nobody.
-
-    None or at least k rows lose all their items. If fewer rows would, more is suppressed, as in :func:`hghs`.
-    ``gap`` includes this loss, because the bound also covers choices that empty fewer rows.
+    alone: rows that are only added expose nobody. None or at least k rows lose all their items, as in
+    :func:`hghs`; ``gap`` includes this loss.
 
     Cost: memory of 12 bytes per pair of nodes that share a row. Time to count these pairs, to list rare
-    itemsets of the generalized rows if m > 2, and to run the solver. The solver may take time exponential in
-    the number of undecided inner nodes, which is usually small. With ``suppress``, the cost of :func:`hghs`
-    and :func:`mhghs` is added.
+    itemsets of the generalized rows if m > 2, and of the solver, which may be exponential in the number of
+    undecided inner nodes, usually few. With ``suppress``, the cost of :func:`hghs` and :func:`mhghs` is
+    added.
 
     References
     ----------

@@ -58,15 +58,14 @@ def partition(
 
     Notes
     -----
-    Guarantee: ``TransactionalK(k)``. At first, all items are published as the root. The rows of a group have
-    equal lists at all times. A group is split by the children of one of its nodes that its rows contain. The
-    node with the largest decrease of NCP is chosen (then: the first in the hierarchy). If fewer than k rows
-    have the same children, they stay as they are. If these rows together are fewer than k, other rows join
-    them, those with the least decrease (then: the first).
+    Guarantee: ``TransactionalK(k)``: the rows of a group have equal lists at all times. At first, all items
+    are published as the root. A group is split by the children of the node with the largest decrease of NCP
+    (then: the first in the hierarchy). If fewer than k rows have the same children, they stay as they are; if
+    these together are fewer than k, other rows join them, those with the least decrease (then: the first).
 
-    Empty rows stay empty. Missing rows become empty if there are empty rows. If there are some empty rows,
-    but fewer than k, the shortest rows (then: the first) are suppressed until there are k. If fewer than k
-    other rows would remain, all rows are suppressed. Nothing else is suppressed.
+    Missing rows become empty if there are empty rows. If these are fewer than k, the shortest rows (then: the
+    first) are suppressed until there are k; if fewer than k other rows would remain, all are. Nothing else is
+    suppressed.
 
     Cost: memory of 40 bytes per occurrence and 60 bytes per row. Time grows with the rows and with the number
     of nodes that are tried per group.

@@ -265,33 +265,29 @@ def pcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or
-    ``LmDiversity(l, m, sensitive, k)``. Merging never lowers the support of an itemset. The loop ends only
-    when no protected itemset has a support in (0, k). The last resort is one cluster of all items, which is
-    in every non-empty row.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. The loop ends only when no protected itemset has a support in (0, k); the page of the
+    algorithm has the proof.
 
-    Rare clusters and rare pairs of clusters are merged first. Each step takes the one with the largest
-    support below k (then: clusters before pairs, then item order). Larger itemsets, or the given constraints,
-    follow: the rare ones are listed and satisfied by descending current support (then: in list order).
-    Listing repeats until no rare itemset is left.
+    Rare clusters and rare pairs of clusters are merged first: the largest support below k, then clusters
+    before pairs, then item order. Larger itemsets, or the given constraints, follow: they are listed and
+    satisfied by descending current support (then: in list order), until none is rare. Each takes the merges
+    that add least utility loss, ``(2**size - 1) * weight * support``, compared as exact integers (then:
+    smaller union, then item order). The weight of a cluster is the largest of its members.
 
-    The utility loss of a merge is ``(2**size - 1) * weight * support``. Each rare itemset is satisfied by the
-    merges that lose least, compared as exact integers (then: smaller union, then item order). The weight of a
-    cluster is the largest weight of its members.
-
-    **Secret ties.** The algorithm is public. An attacker can exclude originals by running it, so that a row
-    has fewer than k candidates. With ``random_state``, ties are broken by a drawn order of the items. Such
-    tables are then rarer, but not impossible. The loss may change in either direction. Keep the seed secret:
-    reports and evidence leave it out.
+    **Secret ties.** An attacker who runs the public algorithm can exclude originals, so that a row has fewer
+    than k candidates. With ``random_state``, ties are broken by a drawn order of the items: such tables are
+    then rarer, but not impossible, and the loss may change in either direction. Keep the seed secret: reports
+    and evidence leave it out.
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
-    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
-    sets and distinct rows is needed, and such releases are not refined.
+    sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
+    needed, and such releases are not refined.
 
-    Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
-    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
-    remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer merges than
-    items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
+    Cost: 8 bytes of memory per occurrence, 24 bytes per row, and at most 0.07 GB for supports of pairs. If m
+    is 3 or more: one bit per remaining set and distinct row, and lists of about 4 million rare itemsets.
+    There are fewer steps than items, each linear in the rows of the two merged clusters and in the sets that
+    share one.
 
     References
     ----------
@@ -405,25 +401,24 @@ def upcta(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or
-    ``LmDiversity(l, m, sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not
-    change the support of the remaining itemsets. The loop ends only when no protected itemset, as published,
-    has a support in (0, k). An itemset whose items are all suppressed is safe. The blocks of the published
-    sets and the number of suppressed items are recounted from the mapping table.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. The loop ends only when no protected itemset, as published, has a support in (0, k); one
+    whose items are all suppressed is safe. The blocks of the sets and the number of suppressed items are
+    recounted from the mapping.
 
     Rare itemsets are satisfied in the order of `pcta`. One step merges a cluster of the itemset with another
-    cluster of the same block, at the least utility loss, compared as in `pcta`. If no block allows a merge,
-    the cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With
-    one block and no suppression, this is `pcta`.
+    of the same block, at the least utility loss, compared as in `pcta`. If no block allows a merge, the
+    cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With one
+    block and no suppression, this is `pcta`.
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
-    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
-    sets and distinct rows is needed, and such releases are not refined.
+    sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
+    needed, and such releases are not refined.
 
-    Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
-    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
-    remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer steps than
-    items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
+    Cost: 8 bytes of memory per occurrence, 24 bytes per row, and at most 0.07 GB for supports of pairs. If m
+    is 3 or more: one bit per remaining set and distinct row, and lists of about 4 million rare itemsets.
+    There are fewer steps than items, each linear in the rows of the two merged clusters and in the sets that
+    share one.
 
     References
     ----------
@@ -546,33 +541,25 @@ def coat(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or
-    ``LmDiversity(l, m, sensitive, k)``. Merging never lowers the support of an itemset. Suppression does not
-    change the support of the remaining itemsets. The loop ends only when no protected itemset, as published,
-    has a support in (0, k). An itemset whose items are all suppressed is safe. The blocks of the published
-    sets and the number of suppressed items are recounted from the mapping table.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. The loop ends only when no protected itemset, as published, has a support in (0, k); one
+    whose items are all suppressed is safe. The blocks of the sets and the number of suppressed items are
+    recounted from the mapping.
 
-    Rare itemsets are satisfied in the order of `pcta`. One step takes the cluster of the itemset that is in
-    the fewest rows (then: fewest items, then item order). It is merged with the cluster of its block that
-    leads to the least utility loss, compared as in `pcta`. If its block has no other cluster, it is
-    suppressed, even where other clusters of the itemset could still be merged.
-
-    The definition in the paper also requires that the subsets of a constraint that no row contains are safe;
-    see `pdanon.constraints.with_subsets`.
-
-    **Secret ties.** The algorithm is public. An attacker can exclude originals by running it, so that a row
-    has fewer than k candidates. With ``random_state``, ties are broken by a drawn order of the items. Such
-    tables are then rarer, but not impossible. The loss may change in either direction. Keep the seed secret:
-    reports and evidence leave it out.
+    Rare itemsets are satisfied in the order of `pcta`. One step takes the cluster of the itemset in the
+    fewest rows (then: fewest items, then item order), and merges it with the cluster of its block that leads
+    to the least utility loss, compared as in `pcta`. If its block has no other cluster, it is suppressed. The
+    paper also requires subsets of a constraint in no row to be safe: `pdanon.constraints.with_subsets`. For
+    ``random_state``, see `pcta`.
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
-    sets. A step merges two sets: those that end a breach first, then at the lowest NCP. A one-byte table of
-    sets and distinct rows is needed, and such releases are not refined.
+    sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
+    needed, and such releases are not refined.
 
-    Cost: 8 bytes of memory per occurrence and 24 bytes per row. Supports of pairs are counted when they are
-    needed. Those that take long to count are kept, in at most 0.07 GB. If m is 3 or more: one bit per
-    remaining set and distinct row, and lists of about 4 million rare itemsets. There are fewer steps than
-    items. Each takes time linear in the rows of the two merged clusters and in the sets that share one.
+    Cost: 8 bytes of memory per occurrence, 24 bytes per row, and at most 0.07 GB for supports of pairs. If m
+    is 3 or more: one bit per remaining set and distinct row, and lists of about 4 million rare itemsets.
+    There are fewer steps than items, each linear in the rows of the two merged clusters and in the sets that
+    share one.
 
     References
     ----------

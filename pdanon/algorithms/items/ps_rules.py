@@ -267,30 +267,26 @@ def ps_rules(
 
     Notes
     -----
-    Guarantee: ``PSRules(rules, k, c)``. At first, all public items that occur in rules form one set. If that
-    does not protect all rules, all public items do. A set is split only if all rules with its items stay
-    protected. The rules are therefore protected at every step.
+    Guarantee: ``PSRules(rules, k, c)``, at every step. At first, all public items that occur in rules form
+    one set; if that does not protect all rules, all public items do. A set is split only if all rules with
+    its items stay protected.
 
-    The set with the largest loss is next: ``(2**size - 1) * weight * support``, compared as exact integers
-    (then: item order). The weight of a set is the largest of its members. The two items that would lose most
-    together begin one part each (then: the more frequent items, then item order). The others follow, most
-    frequent first, to the part whose loss grows less. If a rule forbids the split, the set waits until no
-    other set is left. Then single items are taken out where no rule forbids it, those that lose most alone
-    first. The rest is tried again. Items outside all rules are published as they are, unless the first set
-    needs them.
+    The set with the largest loss is next: ``(2**size - 1) * weight * support``, as exact integers (then: item
+    order); its weight is the largest of its members. The two items that would lose most together begin one
+    part each (then: the more frequent items, then item order). The others follow, most frequent first, to the
+    part whose loss grows less. A set whose split a rule forbids waits. In the end single items are taken out
+    where no rule forbids it, those that lose most alone first, and the rest is tried again.
 
-    With ``how="sample"``, the sample is split in the same way, with ``k * sample``, rounded up, instead of k.
-    Then sets are merged on all rows. First, sets are merged as in `pcta` until known items are in no row or
-    in k. Then breaching sets are merged at the least loss. Both steps repeat until no rule is broken.
+    With ``how="sample"``, the sample is split in the same way, with ``k * sample``, rounded up. Then sets are
+    merged on all rows, alternately as in `pcta`, until known items are in no row or in k, and at the least
+    loss if a rule is broken. With ``suppress``, the rarest sensitive item of each rule is suppressed that one
+    set of all public items does not protect, unless another one already is. If fewer than k rows would lose
+    all their items, more items are suppressed, also public ones.
 
-    With ``suppress``, sensitive items are suppressed only for rules that one set of all public items does not
-    protect. The rarest item of each such rule is suppressed, unless another one already is. If fewer than k
-    rows would lose all their items, more items are suppressed, including public ones.
-
-    Cost: memory of about 50 bytes per occurrence and 50 per item of each rule. The number of sets is below
-    ``2 * items``. A set that cannot be split in two takes one step per item. A step takes time linear in the
-    rows of the set and in the listed rules with its items. For all rules up to m items, if m is 3 or more, it
-    searches these rows for the rules.
+    Cost: memory of about 50 bytes per occurrence and 50 per item of each rule. There are fewer than ``2 *
+    items`` sets; one that cannot be split in two takes one step per item. A step is linear in the rows of the
+    set and in the listed rules with its items. For all rules up to m items, if m is 3 or more, it searches
+    these rows for the rules.
 
     References
     ----------

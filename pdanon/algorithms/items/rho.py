@@ -97,20 +97,16 @@ def suppress_control(
 
     Notes
     -----
-    Guarantee: ``RhoUncertainty(rho, sensitive, m)``. A rule leads from known items to a sensitive item. It is
-    a breach if more than a share rho of the rows with the known items contain the sensitive item. Suppression
-    does not change the support of the remaining itemsets, so the confidence of no rule rises. Suppressing any
-    of its items removes a rule. A release always exists: without sensitive items there is no rule.
+    Guarantee: ``RhoUncertainty(rho, sensitive, m)``. A rule leads from known items to a sensitive item, and
+    is a breach if more than a share rho of their rows contain it. Suppression raises no confidence, so a
+    release always exists; the page of the algorithm has the proof.
 
-    Rules of the remaining items are listed by the number of known items, from 0 on. For each number, the item
-    with the most rules per occurrence is suppressed, repeatedly (then: more rules, items that are not
-    sensitive, item order). When no rule is left, items are restored if other suppressed items already remove
-    their rules, those with the most occurrences first. If a rule was not listed before, one of its restored
-    items is suppressed again. With ``scope="all"``, both scopes are tried, and the one with the lower loss is
-    released.
-
-    Beyond two known items, rules are listed only while the rows with a sensitive item have few itemsets of
-    that size. Then the search of the audit decides whether a rule of any size is a breach.
+    Breaches are listed by the number of known items, from 0 on. The item with the most rules per occurrence
+    is suppressed, repeatedly (then: more rules, items that are not sensitive, item order). Then items are
+    restored if other suppressed items already remove their rules, those with the most occurrences first; if
+    that brings a breach back, one of its items is suppressed again. ``scope="all"`` tries both scopes, and
+    releases the one with the lower loss. Beyond two known items, rules are listed only while the rows with a
+    sensitive item have few itemsets of that size. Then the search of the audit decides.
 
     Cost: memory of 40 bytes per occurrence and 4 per item of each rule. Time to visit the pairs of items of
     each row with a sensitive item, and time of the search of the audit.
@@ -432,19 +428,18 @@ def td_control(
 
     Notes
     -----
-    Guarantee: ``RhoUncertainty(rho, sensitive, m)`` for published labels. It is proven for the released cut,
-    as in :func:`suppress_control`, by rules of all sizes.
+    Guarantee: ``RhoUncertainty(rho, sensitive, m)`` for published labels, proven as in
+    :func:`suppress_control`.
 
-    The cut begins at the root. A node is replaced by its children if that lowers the loss: NCP of each
-    original occurrence, or 1 if it is suppressed. The loss includes what must be suppressed for the children.
-    Rules with a child are repaired as in :func:`suppress_control`. What was suppressed before stays
-    suppressed, except the node itself. The node with the largest saving is next (then: node order). Its
-    saving is computed again before it is replaced.
+    The cut begins at the root. A node is replaced by its children if that lowers the loss, NCP of each
+    original occurrence or 1 if it is suppressed, with what must be suppressed for the children, as in
+    :func:`suppress_control`. What was suppressed before stays so, except the node itself. The node with the
+    largest saving, computed again, is next (then: node order).
 
-    When no node saves anything, the suppressed nodes are chosen again for the cut. The expansion continues if
-    a node then saves something. The best of the cuts at which it stopped is released, or the result of
-    :func:`suppress_control` if that loses no more. If searches ended early, the cut that is proven for more
-    known items is preferred. If suppressing all sensitive items loses less, that is released.
+    When no node saves anything, the suppressed nodes are chosen again for the cut, and the expansion
+    continues if a node then saves something. The best of the cuts at which it stopped is released, or the
+    result of :func:`suppress_control`, or a release without sensitive items, if that loses no more. If
+    searches ended early, the cut that is proven for more known items is preferred.
 
     Cost: that of :func:`suppress_control` for each stop. In addition, the rules of the rows below each
     visited node are listed, usually once or twice per node.

@@ -154,10 +154,9 @@ def suppress_to_k(
 
     Notes
     -----
-    Guarantee: ``PublicK(k, public)``. The search is top-down. At first, all public items are suppressed, and
-    all rows are one equivalence class. Then items are released one by one: the item with the most occurrences
-    that leaves k rows in every class (then: item order). Classes only become smaller, so an item that does
-    not fit never fits later. One pass by descending support therefore suffices.
+    Guarantee: ``PublicK(k, public)``. At first, all public items are suppressed. Then the item with the most
+    occurrences that leaves k rows in every equivalence class is released (then: item order). An item that
+    does not fit never fits later, so one pass by descending support suffices.
 
     Cost: memory linear in the size of the data; time of one pass over it.
 

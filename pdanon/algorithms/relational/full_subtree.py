@@ -74,26 +74,22 @@ def full_subtree(
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. A value in fewer than k rows cannot be released. Each such value is
-    first raised, with its whole subtree, to the lowest ancestor in k rows. While a row is in a class of
-    fewer than k, a node replaces its children if all of them are in the cut. The chosen node gains the most
-    anonymity for its NCP. Anonymity is the size of the class, at most k, summed over the rows. Ties: a node
-    above a row in a class of fewer than k, then the least NCP, the first column, the first node. The roots
-    are the last resort and put all rows into one class. Unnecessary steps are then reverted, the latest
-    first. For at most 20,000 combinations of levels, the search also starts from the best combination, see
-    :func:`pdanon.incognito`. The release with less NCP is returned.
+    Guarantee: ``KAnonymity(k, quasi)``. Each value in fewer than k rows is first raised, with its whole
+    subtree, to the lowest ancestor in k rows. While a row is in a class of fewer than k, a node replaces its
+    children if all of them are in the cut: the one that gains the most anonymity for its NCP. Anonymity is
+    the size of the class, at most k, summed over the rows. Ties: a node above a row in a class of fewer than
+    k, then the least NCP, the first column, the first node. The roots are the last resort. Unnecessary steps
+    are then reverted, the latest first. For at most 20,000 combinations of levels, the search also starts
+    from the best one, see :func:`pdanon.incognito`, and the release with less NCP is returned.
 
     With ``max_suppressed``, both phases also end when no more rows than allowed are in nodes, then in
     classes, of fewer than k. Rows in such classes are suppressed, and the smallest other class with them if
-    they are fewer than k. Steps are reverted if that loses less.
+    they are fewer than k. Steps are reverted if that loses less. Numbers and times without a hierarchy have a
+    balanced one: pairs of consecutive values, pairs of pairs, and so on. Other values without a hierarchy are
+    published as they are, or all as the set of all values.
 
-    Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of pairs,
-    and so on. Other values without a hierarchy are published as they are, or all as the set of all values.
-    on; of other values all become the set of all, or none.
-
-    Cost: time of the classes for each column and step, with at most as many steps as nodes. The time of
-    `incognito` is added where it is tried. Memory of a few numbers for each row and column.
-
+    Cost: time of the classes for each column and step, with at most as many steps as nodes, and of
+    `incognito` where it is tried. Memory of a few numbers for each row and column.
 
     References
     ----------

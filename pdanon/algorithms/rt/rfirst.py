@@ -85,11 +85,9 @@ def rfirst(
 
     Notes
     -----
-    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
-
-    The clusters are as small as possible. The quasi-identifiers lose little, and the items much, as with
-    :func:`pdanon.rum_bound` without a merge. Where fewer than k rows of a cluster have items, all items of
-    the cluster are suppressed. The other clusters are refined as by `pdanon.rum_bound`.
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``. The clusters are as small as
+    possible, as with :func:`pdanon.rum_bound` without a merge. Where fewer than k rows of a cluster have
+    items, all its items are suppressed. The others are refined as by `pdanon.rum_bound`.
 
     Cost: that of the clusters and of anonymizing the transactions of each.
 
@@ -193,11 +191,9 @@ def tfirst(
 
     Notes
     -----
-    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
-
-    The parts are those of :func:`pdanon.lra`. They ignore the quasi-identifiers, which therefore lose much.
-    Where fewer than k rows of a part have items, all items of the part are suppressed. The other parts are
-    refined as by `pdanon.rum_bound`.
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``. The parts are those of
+    :func:`pdanon.lra`, which ignore the quasi-identifiers. Where fewer than k rows of a part have items, all
+    its items are suppressed. The others are refined as by `pdanon.rum_bound`.
 
     Cost: that of anonymizing the transactions of each part.
 

@@ -119,25 +119,20 @@ def rum_bound(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    Small clusters of rows are formed and merged. Each merge joins the cluster that loses least with the
-    first candidate whose union keeps the bound. Merging stops when there is no such candidate. Larger
-    clusters lose more of the quasi-identifiers and less of the items. The items are then anonymized cluster
-    by cluster, and refined as by `pdanon.refine`; nodes are refined by single moves only. Where fewer than k
-    rows of a cluster have items, all items of the cluster are suppressed.
+    Each merge joins the cluster that loses least with the first candidate whose union keeps the bound. When
+    there is none, the items are anonymized cluster by cluster, and refined as by `pdanon.refine`; nodes by
+    single moves only. Where fewer than k rows of a cluster have items, all its items are suppressed.
 
-    The table is cut in two, and each part again, along its widest column. The blocks are as few as possible,
-    and their sizes differ by at most one row. Each block has its own clusters. It may lose as much as its
-    first clusters, plus its share of what the bound of the table leaves. A block of a single cluster does
-    not use its share up. The guarantee holds for the whole table: all blocks are audited as one.
-
-    Several processes pay off for many large blocks, as each takes seconds to start. A script must start its
-    work below ``if __name__ == "__main__":``, as always with processes. If a process is killed,
+    With blocks, the table is cut in two, and each part again, along its widest column: as few blocks as
+    possible, whose sizes differ by at most one row. A block may lose as much as its first clusters, plus its
+    share of what the bound of the table leaves; a block of a single cluster does not use it up. All blocks
+    are audited as one. Several processes pay off for many large blocks, as each takes seconds to start. A
+    script must start its work below ``if __name__ == "__main__":``. If a process is killed,
     ``BrokenProcessPool`` is raised.
 
-    Cost: that of the first clusters, and a comparison of one cluster with all others for each merge.
-    Anonymizing the transactions and refining them take about the same time each. The first two grow with the
-    square of the rows, or with the rows times those of a block. Memory: a few numbers for each row and
-    occurrence, and as much again for blocks.
+    Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and
+    anonymizing and refining the transactions. It grows with the square of the rows, or with the rows times
+    those of a block. Memory: a few numbers for each row and occurrence, and as much again for blocks.
 
     References
     ----------
@@ -314,13 +309,11 @@ def tum_bound(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    Small clusters of rows are formed, and their items anonymized. While the items lose more than ``delta``,
-    the cluster with the lowest loss of quasi-identifiers is merged with the first candidate. The items of
-    the union are anonymized together and refined as by `pdanon.refine`, before their loss is compared with
-    the bound. Nodes are refined by single moves only. Where fewer than k rows of a cluster have items, all
-    items of the cluster are suppressed.
-
-    Blocks may lose the same share of their items. What a block with fewer losses leaves is left to others.
+    The items of the first clusters are anonymized. While they lose more than ``delta``, the cluster with the
+    lowest loss of quasi-identifiers is merged with the first candidate, whose items are then anonymized
+    together and refined as by `pdanon.refine`; nodes by single moves only. Where fewer than k rows of a
+    cluster have items, all its items are suppressed. Blocks may lose the same share of their items; what one
+    leaves is left to others.
 
     Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and
     anonymizing the transactions.
