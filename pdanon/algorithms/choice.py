@@ -731,37 +731,9 @@ def choose(
     time_limit: float = 60,
     **given: Any,
 ) -> tuple[str, dict[str, Any], pd.DataFrame]:
-    """Choose the algorithm that loses least on a sample of the rows.
-
-    Parameters
-    ----------
-    sample : pandas.DataFrame
-        Some rows, with a single column of lists.
-    guarantee : Guarantee
-        The guarantee. It is requested for the sample as if that were the whole table.
-    recodes : collection of str
-        The recodings to choose from.
-    loss, time_limit
-        As in `anonymize`.
-    **given
-        Further parameters of `anonymize`: ``hierarchy``, ``utility``, ``labels`` and ``random_state``.
-
-    Returns
-    -------
-    str
-        The name of the algorithm.
-    dict
-        Its parameters.
-    DataFrame
-        The configurations tried, as ``tried`` of a result.
-
-    Raises
-    ------
-    InfeasibleError
-        If no configuration finds a release of the sample that keeps some information.
-    ParameterError
-        If none has such a recoding.
-    """
+    """Choose the algorithm that loses least on a sample of the rows."""
+    # The sample has a single column of lists, and the guarantee is requested as if it were the whole table.
+    # ``given`` has further parameters of `anonymize`: ``hierarchy``, ``utility``, ``labels``, ``random_state``.
     if "max_named" in given:
         hint = "read the table into memory with pdanon.read_parquet, or leave it out"
         raise ParameterError("max_named needs all rows", where="max_named", hint=hint)

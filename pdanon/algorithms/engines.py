@@ -46,15 +46,10 @@ _REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters
 
 @frozen
 class Plan:
-    """The decision for rows outside memory, in both forms.
+    """The decision for rows outside memory, in both forms."""
 
-    Parameters
-    ----------
-    by_rows : callable
-        Decides for all distinct transactions.
-    by_pairs : callable, optional
-        Decides for the supports of pairs and a function that fetches rows, if that suffices.
-    """
+    # ``by_rows``: decides for all distinct transactions. ``by_pairs``: decides for the supports of pairs and
+    # a function that fetches rows, if that suffices.
 
     by_rows: Callable[[ListColumns], Decision[Recoder]]
     by_pairs: Callable[[PairCounts, Fetch], Decision[Recoder]] | None = None
@@ -70,25 +65,10 @@ class Plan:
 def plan(
     algorithm: str | None, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None = None
 ) -> Plan:
-    """Check a call, before any row is read, and return what decides.
-
-    Parameters
-    ----------
-    algorithm : str or None
-        The name of the algorithm. None: the one that loses least on a sample.
-    parameters : dict
-        Its parameters. Without an algorithm, those of `pdanon.anonymize`.
-    count_rows : callable, optional
-        Returns the number of rows, for messages, if it is known without a reading of the rows.
-
-    Raises
-    ------
-    ParameterError
-        If the algorithm needs all rows at once, or does not exist. Without one, if a parameter is unknown, or
-        they describe no guarantee.
-    CallError
-        If the algorithm has no such parameters.
-    """
+    """Check a call, before any row is read, and return what decides."""
+    # ``algorithm``: the name of the algorithm. None: the one that loses least on a sample. ``parameters``:
+    # its parameters. Without an algorithm, those of `pdanon.anonymize`. ``count_rows``: returns the number of
+    # rows, for messages, if it is known without a reading of the rows.
     if algorithm is not None:
         _check_algorithm(algorithm, parameters, count_rows)
         # Iterators are read in each round, but `keep` by the release.
@@ -171,15 +151,7 @@ def _memory_of(name: str, count_rows: Callable[[], int | None] | None) -> str:
 
 
 def needs_quasi(name: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether an algorithm recodes quasi-identifiers, after a check of its parameters.
-
-    Raises
-    ------
-    ParameterError
-        If rows outside memory do not support a parameter.
-    CallError
-        If the algorithm has no such parameters.
-    """
+    """Return whether an algorithm recodes quasi-identifiers, after a check of its parameters."""
     function = find_algorithm(name)
     if not (more := region_parameters(name)):
         return False
@@ -198,13 +170,7 @@ def needs_quasi(name: str, parameters: Mapping[str, Any]) -> bool:
 
 
 def recodes_lists(name: str, column: Hashable | None) -> bool:
-    """Return whether an algorithm for quasi-identifiers also recodes a list column.
-
-    Raises
-    ------
-    ParameterError
-        If a list column is named, and the algorithm does not recode it.
-    """
+    """Return whether an algorithm for quasi-identifiers also recodes a list column."""
     found = of_lists(find_algorithm(name))
     if column is not None and not found:
         hint = "leave column= out, and list the quasi-identifiers in quasi="
@@ -213,13 +179,7 @@ def recodes_lists(name: str, column: Hashable | None) -> bool:
 
 
 def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
-    """Decide for distinct transactions by an algorithm for which these suffice.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no release.
-    """
+    """Decide for distinct transactions by an algorithm for which these suffice."""
     decision = _decide_lists(columns, algorithm, parameters)
     if decision.problem is not None:
         raise decision.problem
@@ -242,19 +202,11 @@ def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
 
 @dataclass(frozen=True, eq=False)
 class Recoder:
-    """The recoding of rows in any process, without the transactions that it was decided for.
+    """The recoding of rows in any process, without the transactions that it was decided for."""
 
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        The label of each item: ``group, item, generalized, support``.
-    keeps_type : bool
-        Whether released items keep their type, as they are only suppressed.
-    missing_as_empty : bool
-        Whether missing rows are published as empty.
-    parts : Parts, optional
-        Finds the group of a row in a local recoding.
-    """
+    # ``mapping``: the label of each item: ``group, item, generalized, support``. ``keeps_type``: whether
+    # released items keep their type, as they are only suppressed. ``missing_as_empty``: whether missing rows
+    # are published as empty. ``parts``: finds the group of a row in a local recoding.
 
     mapping: pd.DataFrame
     keeps_type: bool = False

@@ -182,13 +182,7 @@ class Algorithm:
         return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
     def read_guarantee(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments with the guarantee for ``guarantee, k, m``, if the algorithm takes these.
-
-        Raises
-        ------
-        ParameterError
-            If it has no such guarantee, or two or none are given.
-        """
+        """Return the arguments with the guarantee for ``guarantee, k, m``, if the algorithm takes these."""
         given = dict(arguments)
         if not takes_guarantee(self.function):
             return given
@@ -225,19 +219,7 @@ _MODELS = {each for each in map(vars(guarantees).get, guarantees.__all__) if isi
 
 
 def register(*records: Algorithm) -> None:
-    """Register algorithms for accessors, the command line, policies, streams, Dask and other algorithms.
-
-    Parameters
-    ----------
-    *records : Algorithm
-        The records.
-
-    Raises
-    ------
-    ParameterError
-        If the name is taken, or a guarantee is not in `pdanon.guarantees`. If an algorithm for list columns
-        has no ``decide``, or the docstring does not describe a parameter.
-    """
+    """Register algorithms for accessors, the command line, policies, streams, Dask and other algorithms."""
     for record in records:
         _check(record)
         ALGORITHMS[record.name] = record
@@ -282,22 +264,7 @@ def _documented_parameters(record: Algorithm) -> set[str]:
 
 
 def algorithm(name: Any) -> Callable[..., Anonymized]:
-    """Return the function of an algorithm.
-
-    Parameters
-    ----------
-    name : str
-        The name of the algorithm.
-
-    Returns
-    -------
-    callable
-
-    Raises
-    ------
-    ParameterError
-        If the name is not registered. The hint contains the closest one.
-    """
+    """Return the function of an algorithm."""
     return ALGORITHMS[check_known(name, ALGORITHMS, "algorithm")].function
 
 

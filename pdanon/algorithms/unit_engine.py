@@ -38,15 +38,9 @@ from pdanon.recoding.unit_release import (
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The columns of lines that name persons and their items, and whether repeated lines count.
+    """The columns of lines that name persons and their items, and whether repeated lines count."""
 
-    Parameters
-    ----------
-    unit, item : hashable
-        The columns.
-    counts : bool
-        Whether each line with an item is published or counted, instead of the distinct ones.
-    """
+    # ``counts``: whether each line with an item is published or counted, instead of the distinct ones.
 
     unit: Hashable
     item: Hashable
@@ -98,24 +92,9 @@ def encode_units(rows: UnitRows, *, repeats: bool) -> Itemsets:
 
 
 def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[UnitLines]:
-    """Decide for the sets of persons, and make the lines.
-
-    Parameters
-    ----------
-    found : ListColumns
-        The distinct sets of persons or, if lines count, their bags, with weights.
-    decide : Plan
-        What decides for distinct transactions.
-    units : Units
-        The columns of the lines.
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no release, or persons are at risk by how often they have a label.
-    ParameterError
-        If lines count, and the guarantee does not cover it, or the algorithm recodes groups of persons.
-    """
+    """Decide for the sets of persons, and make the lines."""
+    # ``found``: the distinct sets of persons or, if lines count, their bags, with weights. ``decide``: what
+    # decides for distinct transactions. ``units``: the columns of the lines.
     decision = decide.by_rows(_as_sets(found) if units.counts else found)
     weights = found.itemsets.weights
     assert weights is not None  # of distinct sets

@@ -174,15 +174,8 @@ def read_guarantee(
 
 
 def check_recountable(guarantee: Any, others: Sequence[str] = ()) -> Recountable:
-    """Check that a guarantee can be audited on list columns alone, outside of one frame.
-
-    Parameters
-    ----------
-    guarantee : object
-        The guarantee.
-    others : sequence of str
-        Names of other guarantees that the caller takes.
-    """
+    """Check that a guarantee can be audited on list columns alone, outside of one frame."""
+    # ``others``: names of other guarantees that the caller takes.
     if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
         known = [name for name in __all__ if hasattr(globals()[name], "recount") or name in others]
         problem = "not a guarantee of items, which is needed for rows outside of one frame"

@@ -51,17 +51,10 @@ PRESENT, JOINED, ANY = KNOWLEDGE = ("present", "joined", "any")
 
 @frozen
 class Released:
-    """A release of a series, as its recipients read it.
+    """A release of a series, as its recipients read it."""
 
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The published rows.
-    mapping : pandas.DataFrame or None
-        The label of each item. Without it, the label ``(a,b)`` names a and b, and any other label is an item.
-    where : str
-        The parameter that it was passed as, for messages.
-    """
+    # ``mapping``: the label of each item. Without it, the label ``(a,b)`` names a and b, and any other label
+    # is an item. ``where``: the parameter that it was passed as, for messages.
 
     frame: pd.DataFrame
     mapping: pd.DataFrame | None
@@ -107,15 +100,10 @@ def _named(release: Released) -> Iterator[None]:
 
 @frozen
 class Persons:
-    """The rows of each person in each release.
+    """The rows of each person in each release."""
 
-    Parameters
-    ----------
-    row_of : ndarray of int64, shape (releases, persons)
-        The row of each person; -1 if the person is not in the release.
-    linked : str
-        The key of the persons, as text.
-    """
+    # ``row_of`` (releases, persons): the row of each person; -1 if the person is not in the release.
+    # ``linked``: the key of the persons, as text.
 
     row_of: Numbers
     linked: str
@@ -250,14 +238,7 @@ class Series:
 
     @classmethod
     def of(cls, releases: Sequence[Released], column: Hashable | None, key: Any) -> Series:
-        """Link the releases of a series, and resolve their labels.
-
-        Raises
-        ------
-        ColumnError, ItemsetDtypeError, ParameterError
-            If a key repeats or is missing, a frame is not a release of the column, a label stands for no item
-            of the mapping, or an item has several labels in a release.
-        """
+        """Link the releases of a series, and resolve their labels."""
         columns, named = [], []
         for release in releases:
             with _named(release):
@@ -296,14 +277,9 @@ class Series:
         return cls(Persons.of(releases, key), frames, columns, no_items, [no_labels] * len(frames))
 
     def spans(self, knowledge: str = PRESENT) -> Iterator[Span]:
-        """Return the spans of an attacker, by first and last release.
-
-        Parameters
-        ----------
-        knowledge : {"present", "joined", "any"}
-            What the attacker knows of a person: that the person is in all releases of a span; also in which
-            release the person joined; or exactly in which releases the person is.
-        """
+        """Return the spans of an attacker, by first and last release."""
+        # ``knowledge``: what the attacker knows of a person: that the person is in all releases of a span;
+        # also in which release the person joined; or exactly in which releases the person is.
         if knowledge == ANY:
             yield from self._patterns()
             return

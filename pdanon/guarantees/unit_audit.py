@@ -26,23 +26,9 @@ def audit_units(
     item: Hashable,
     counts: bool,
 ) -> Audit:
-    """Recount a table in which a unit may have several rows.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        A guarantee of list columns, for units instead of rows.
-    frame : pandas.DataFrame
-        The table. All columns other than those of units and items are known to the attacker as well.
-    column, unit, item, counts
-        As in `pdanon.audit`.
-
-    Raises
-    ------
-    ParameterError
-        If there are other columns, and the guarantee is not `KmAnonymity`. With ``counts``, if the guarantee
-        ignores repeated labels.
-    """
+    """Recount a table in which a unit may have several rows."""
+    # ``guarantee``: a guarantee of list columns, for units instead of rows. ``frame``: the table. All columns
+    # other than those of units and items are known to the attacker as well.
     table = UnitTable.of(frame, unit, item, column, as_shown=True)
     label = frame.columns[table.column]
     refuse_counts(guarantee, counts)
@@ -66,21 +52,9 @@ def audit_rows(
     columns: Sequence[pd.Series[Any]],
     counts: bool,
 ) -> Audit:
-    """Audit rows together with the values of other columns, which the attacker knows as well.
-
-    Parameters
-    ----------
-    guarantee : KmAnonymity
-        The guarantee; others cannot include values of columns.
-    label : hashable
-        The label of the column of items.
-    rows : UnitRows
-        The rows as they are published.
-    columns : sequence of pandas.Series
-        The other columns.
-    counts : bool
-        Whether the attacker knows how often.
-    """
+    """Audit rows together with the values of other columns, which the attacker knows as well."""
+    # Guarantees of other kinds cannot include values of columns. ``rows`` are published, and ``counts`` is
+    # whether the attacker knows how often.
     if not isinstance(guarantee, KmAnonymity):
         hint = "leave out all columns but those of units and items"
         what = "only KmAnonymity covers other columns of the rows of a unit"

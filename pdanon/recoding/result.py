@@ -645,13 +645,7 @@ def recoded_lists(result: Anonymized) -> list[Hashable]:
 
 
 def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
-    """Return the position of the only recoded list column in the original frame.
-
-    Raises
-    ------
-    ParameterError
-        If the rows or columns of the frame differ from the release, or there is no such column.
-    """
+    """Return the position of the only recoded list column in the original frame."""
     if not isinstance(original, pd.DataFrame):
         raise other_frame(type(original).__name__)
     refuse_units(result)
@@ -681,13 +675,7 @@ def refuse_units(result: Anonymized) -> None:
 
 
 def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
-    """Return the label of each item of the original, by its code; null for a suppressed item.
-
-    Raises
-    ------
-    ParameterError
-        If the mapping of the result has other items, or other supports, or is that of a local recoding.
-    """
+    """Return the label of each item of the original, by its code; null for a suppressed item."""
     items, labels = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
     if len(items) != itemsets.n_items:

@@ -45,19 +45,9 @@ def release_units(
     counts: bool = False,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
-    """Release the rows of units.
-
-    Parameters
-    ----------
-    table : UnitTable
-        The original.
-    recode : callable
-        Recodes a frame with one row per unit: the set of its items.
-    counts : bool
-        Whether each line with an item is published, instead of the distinct ones.
-    keep : sequence of hashable
-        Columns to publish beside the items.
-    """
+    """Release the rows of units."""
+    # ``recode``: recodes a frame with one row per unit: the set of its items. ``counts``: whether each line
+    # with an item is published, instead of the distinct ones. ``keep``: columns to publish beside the items.
     names, columns = column_labels(keep, "keep"), table.frame.columns
     release = _UnitRelease(table, _kept_columns(table, names), check_flag(counts, "counts"))
     result = release.publish(recode(table.gather()))
@@ -78,17 +68,10 @@ def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
 
 @frozen
 class _UnitRelease:
-    """A release of rows that belong to units.
+    """A release of rows that belong to units."""
 
-    Parameters
-    ----------
-    table : UnitTable
-        The original.
-    kept : sequence of int
-        Positions of the columns to publish beside the items. Units are published as numbers.
-    counts : bool
-        Whether each line with an item is published, instead of the distinct ones.
-    """
+    # ``kept``: positions of the columns to publish beside the items. Units are published as numbers.
+    # ``counts``: whether each line with an item is published, instead of the distinct ones.
 
     table: UnitTable
     kept: Sequence[int]
@@ -136,15 +119,7 @@ class _UnitRelease:
     # --- Other columns
 
     def _hide(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> _Values:
-        """Publish times by larger parts of the calendar until the guarantee covers labels and values.
-
-        Raises
-        ------
-        InfeasibleError
-            If it does not by quarters, or no column holds times.
-        ParameterError
-            If the guarantee is not `KmAnonymity`.
-        """
+        """Publish times by larger parts of the calendar until the guarantee covers labels and values."""
         if not values and not self.counts:
             return values
         check_countable(guarantee)
@@ -288,19 +263,11 @@ _LINES = 2**18  # lines that are read together
 
 @frozen
 class UnitLines:
-    """Lines of persons to publish. Persons with equal lines are next to each other, and stored once.
+    """Lines of persons to publish. Persons with equal lines are next to each other, and stored once."""
 
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (lines of distinct persons,)
-        The label of each line; -1 for none.
-    offsets : ndarray of int64, shape (distinct persons + 1,)
-        The lines of each.
-    weights : ndarray of int64, shape (distinct persons,)
-        The number of persons with these lines.
-    vocabulary : pyarrow.Array
-        The labels.
-    """
+    # ``codes`` (lines of distinct persons,): the label of each line; -1 for none. ``offsets`` (distinct
+    # persons + 1,): the lines of each. ``weights`` (distinct persons,): the number of persons with these
+    # lines.
 
     codes: Codes
     offsets: Offsets

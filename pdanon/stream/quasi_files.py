@@ -89,15 +89,10 @@ def workspace(target: Path | str) -> Iterator[Path]:
 
 @frozen
 class TableFiles(Source):
-    """Parquet files with quasi-identifiers, and optionally a list column that is recoded.
+    """Parquet files with quasi-identifiers, and optionally a list column that is recoded."""
 
-    Parameters
-    ----------
-    directory : Path
-        An empty directory, for numbers of values and items.
-    empty : list of ndarray of uint8
-        For each released row group, the bits of the rows without items. Filled by `decide`.
-    """
+    # ``directory``: an empty directory, for numbers of values and items. ``empty``: for each released row
+    # group, the bits of the rows without items. Filled by `decide`.
 
     directory: Path
     empty: list[NDArray[np.uint8]] = field(default_factory=list)
@@ -203,19 +198,11 @@ class _WrittenTable(WrittenFiles):
 
 @frozen
 class ClassFiles:
-    """The rows of Parquet files in parts of whole classes. Each iteration reads them again.
+    """The rows of Parquet files in parts of whole classes. Each iteration reads them again."""
 
-    Parameters
-    ----------
-    tree : ParquetTree
-        The files, which must not change.
-    columns : ClassColumns
-        The columns to audit.
-    near : Path, optional
-        A directory for the rows, sorted by class. By default that of temporary files.
-    empty : sequence of ndarray of uint8, optional
-        For each row group, the bits of the rows that had no item in the original, if it is known.
-    """
+    # ``tree``: the files, which must not change. ``columns``: the columns to audit. ``near``: a directory for
+    # the rows, sorted by class. By default that of temporary files. ``empty``: for each row group, the bits
+    # of the rows that had no item in the original, if it is known.
 
     tree: ParquetTree
     columns: ClassColumns

@@ -135,19 +135,9 @@ def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFr
 
 @frozen
 class Source:
-    """Parquet files to release, the place of the release, and the columns that it recodes.
+    """Parquet files to release, the place of the release, and the columns that it recodes."""
 
-    Parameters
-    ----------
-    tree : ParquetTree
-        The files.
-    target : Path or str
-        The release, or its URI.
-    mapping : Path or None
-        The file of the mapping.
-    columns : RecodedColumns
-        The recoded columns.
-    """
+    # ``target``: the release, or its URI. ``mapping``: the file of the mapping.
 
     tree: ParquetTree
     target: Path | str

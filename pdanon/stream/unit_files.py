@@ -221,19 +221,9 @@ def _offer(record: Algorithm) -> None:
 def read_units(
     tree: ParquetTree, units: Units, *, as_shown: bool = False, near: Path | str | None = None
 ) -> ListColumns:
-    """Return the distinct sets of persons, or their bags if lines count.
-
-    Parameters
-    ----------
-    tree : ParquetTree
-        The lines.
-    units : Units
-        Their columns.
-    as_shown : bool
-        Read items exactly as they are written, for audits.
-    near : Path or str, optional
-        A path in the directory in which lines are sorted. By default, and for a URI, that of temporary files.
-    """
+    """Return the distinct sets of persons, or their bags if lines count."""
+    # ``as_shown``: read items exactly as they are written, for audits. ``near``: a path in the directory in
+    # which lines are sorted. By default, and for a URI, that of temporary files.
     near = near if isinstance(near, Path) else Path(tempfile.gettempdir(), "lines")
     names = {"unit": str(units.unit), "item": str(units.item)}
     with (

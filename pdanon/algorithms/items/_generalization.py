@@ -88,24 +88,11 @@ def decide_priced_nodes(
 
 
 def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices) -> Codes:
-    """Return the nodes of the cheapest scenario after it hides its emptied rows.
-
-    If a scenario empties fewer than k rows, more of its nodes are suppressed. Ties: the first scenario.
-
-    Parameters
-    ----------
-    path : sequence of Scenario
-        Safe scenarios, by descending cost.
-    task : CutTask
-        The rows and the hierarchy. If any row is emptied, at least k are.
-    prices : NodePrices
-        The losses, which are those of the scenarios.
-
-    Returns
-    -------
-    ndarray of int32
-        The node of each item, -1 where it is suppressed.
-    """
+    """Return the nodes of the cheapest scenario after it hides its emptied rows."""
+    # If a scenario empties fewer than k rows, more of its nodes are suppressed. Ties: the first scenario.
+    # ``path``: safe scenarios, by descending cost. ``task``: the rows and the hierarchy. If any row is
+    # emptied, at least k are. ``prices``: the losses, which are those of the scenarios. Returns the node of
+    # each item, -1 where it is suppressed.
     index = task.rows
     missing = np.zeros(len(index.weights), np.bool_)
     itemsets = Itemsets(index.codes, index.offsets, pa.array(task.leaves), missing, index.weights)

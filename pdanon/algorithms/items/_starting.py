@@ -38,26 +38,16 @@ class UnfitStartError(ParameterError):
 
 @frozen
 class Start:
-    """The sets from which an algorithm starts: those of an earlier release, or single items.
+    """The sets from which an algorithm starts: those of an earlier release, or single items."""
 
-    Parameters
-    ----------
-    set_of : ndarray of int64, shape (items,), or None
-        The number of the set of each item; -1 for an item that the earlier release lacks. None: no release.
-    """
+    # ``set_of`` (items,): the number of the set of each item; -1 for an item that the earlier release lacks.
+    # None: no release.
 
     set_of: Numbers | None = None
 
     @classmethod
     def of(cls, start: Any, itemsets: Itemsets, guarantee: _Model) -> Start:
-        """Read the parameter ``start``: a result, its mapping, or None.
-
-        Raises
-        ------
-        ParameterError
-            If it is neither, its recoding is local or suppresses an item, it has none of the items, or its
-            guarantee is stronger.
-        """
+        """Read the parameter ``start``: a result, its mapping, or None."""
         if start is None:
             return cls()
         line_of, labels = _read_labels(start, itemsets, guarantee)
@@ -72,15 +62,8 @@ class Start:
         return _record(self.set_of)
 
     def first(self, order: ItemOrder, blocks: Numbers | None = None) -> Codes:
-        """Return the first item of the set of each item, once new items have joined a set.
-
-        Parameters
-        ----------
-        order : ItemOrder
-            The order of the items.
-        blocks : ndarray of int64, shape (items,), optional
-            Block of each item in this order.
-        """
+        """Return the first item of the set of each item, once new items have joined a set."""
+        # ``order``: the order of the items. ``blocks`` (items,): block of each item in this order.
         if self.set_of is None:
             return np.arange(order.itemsets.n_items, dtype=np.int32)
         supports = SupportIndex.of(order.itemsets).singles
@@ -118,15 +101,8 @@ class StartCut:
     def of(
         cls, start: Any, itemsets: Itemsets, guarantee: _Model, tree: Hierarchy, leaves: Codes, *, drop: bool
     ) -> StartCut:
-        """Read the parameter ``start``: a result, its mapping, or None.
-
-        ``drop`` is whether the algorithm can suppress items.
-
-        Raises
-        ------
-        ParameterError
-            As in `Start.of`, or if a label is not a node above its item, or is below another label.
-        """
+        """Read the parameter ``start``: a result, its mapping, or None."""
+        # ``drop`` is whether the algorithm can suppress items.
         if start is None:
             return cls()
         line_of, labels = _read_labels(start, itemsets, guarantee)

@@ -152,17 +152,9 @@ def decide(
 
 
 def find_leaves(hierarchy: HierarchyLike, items: pa.Array, hidden: Mask) -> tuple[Hierarchy, Codes, int]:
-    """Return the leaf of each item in a hierarchy that contains at least the known items.
-
-    Returns
-    -------
-    tree : Hierarchy
-        The hierarchy. Sensitive items that it lacks are added as leaves below the root.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    n_leaves : int
-        Number of leaves without the added ones.
-    """
+    """Return the leaf of each item in a hierarchy that contains at least the known items."""
+    # Returns tree: the hierarchy. Sensitive items that it lacks are added as leaves below the root. Returns
+    # leaves: the leaf of each item. Returns n_leaves: number of leaves without the added ones.
     known = items.filter(pa.array(~hidden))
     grouped = known if len(known) else items  # a balanced hierarchy needs at least one item
     tree, _ = Hierarchy.of(hierarchy, item_texts(grouped).to_pylist()).cover_items(known)

@@ -85,25 +85,9 @@ class Moles:
         self.larger = found
 
     def eliminate(self, losses: Numbers, criterion: str) -> Numbers:
-        """Choose the items to suppress, so that no mole is left; first those that are moles alone.
-
-        Parameters
-        ----------
-        losses : ndarray of int64
-            Loss of each item, by item number.
-        criterion : {"mm/il", "mm", "1/il"}
-            The item to choose next.
-
-        Returns
-        -------
-        ndarray of int64
-            The numbers of the items, in the order of their choice.
-
-        Raises
-        ------
-        ParameterError
-            If a loss times a number of moles can exceed 63 bits.
-        """
+        """Choose the items to suppress, so that no mole is left; first those that are moles alone."""
+        # ``losses``: loss of each item, by item number. ``criterion``: the item to choose next. Returns the
+        # numbers of the items, in the order of their choice.
         items, bounds = self.larger.codes, self.larger.offsets
         most = int(np.bincount(items).max(initial=0))
         if most * int(losses.max(initial=0)) >= 2**63:
@@ -116,24 +100,11 @@ class Moles:
         return np.concatenate((np.flatnonzero(self.single), chosen))
 
     def least(self, losses: Numbers, seconds: float, report: Report) -> tuple[Numbers, int]:
-        """Choose items with the least total loss, so that no mole is left, as far as the time suffices.
-
-        Parameters
-        ----------
-        losses : ndarray of int64
-            Loss of each item, by item number.
-        seconds : float
-            Time limit of the search, which starts with the result of `eliminate`.
-        report : callable
-            Reports the rounds of the search.
-
-        Returns
-        -------
-        chosen : ndarray of int64
-            The numbers of the items; first those that are moles alone.
-        bound : int
-            Lower bound on the total loss of any choice.
-        """
+        """Choose items with the least total loss, so that no mole is left, as far as the time suffices."""
+        # ``losses``: loss of each item, by item number. ``seconds``: time limit of the search, which starts
+        # with the result of `eliminate`. ``report``: reports the rounds of the search. Returns chosen: the
+        # numbers of the items; first those that are moles alone. Returns bound: lower bound on the total loss
+        # of any choice.
         chosen, bound = self.eliminate(losses, "mm/il"), 0
         alone, moles = np.flatnonzero(self.single), self.larger
         items, columns = np.unique(moles.codes, return_inverse=True)

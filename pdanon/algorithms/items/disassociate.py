@@ -56,30 +56,12 @@ def chunks_of(
     blocks: Codes,
     report: Report,
 ) -> tuple[ChunkTable, Codes]:
-    """Divide rows into clusters, and the occurrences of each cluster into chunks.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows.
-    guarantee : DisassociatedKm
-        The guarantee of the release.
-    most : int
-        Maximum number of rows of a cluster, unless they are equal.
-    joint : bool
-        Whether clusters may share chunks.
-    blocks : ndarray of int32
-        Block of each item, or -1.
-    report : callable
-        Called with the number of new joint clusters.
-
-    Returns
-    -------
-    table : ChunkTable
-        The published chunks, in an order that depends on their content only.
-    groups : ndarray of int32
-        The cluster of each row, with the numbers of the table; -1 for rows without items.
-    """
+    """Divide rows into clusters, and the occurrences of each cluster into chunks."""
+    # ``most``: maximum number of rows of a cluster, unless they
+    # are equal. ``joint``: whether clusters may share chunks. ``blocks``: block of each item, or -1.
+    # ``report``: called with the number of new joint clusters. Returns table: the published chunks, in an
+    # order that depends on their content only. Returns groups: the cluster of each row, with the numbers of
+    # the table; -1 for rows without items.
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
     filled = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))

@@ -47,32 +47,12 @@ def solve_program(
     allowed: tuple[Any, Any] = (0, 1),
     tolerance: float = 0,
 ) -> tuple[Mask | None, int, bool]:
-    """Solve a 0-1 program: choose the variables with the least total loss.
-
-    Parameters
-    ----------
-    loss : ndarray of int64
-        Loss of choosing each variable.
-    rows : sparse array
-        Coefficients of the sums.
-    least, most : float or ndarray
-        Lower and upper bounds of the sums.
-    seconds : float
-        Time limit.
-    allowed : pair of numbers or ndarrays
-        Lower and upper bounds of the variables.
-    tolerance : float
-        Relative gap between loss and bound at which the search may end.
-
-    Returns
-    -------
-    chosen : ndarray of bool or None
-        The chosen variables; None if no choice was found.
-    bound : int
-        Lower bound on the loss of any choice.
-    solved : bool
-        Whether the search proved that the choice is optimal, or that there is none.
-    """
+    """Solve a 0-1 program: choose the variables with the least total loss."""
+    # ``loss``: loss of choosing each variable. ``rows``: coefficients of the sums. ``least``, ``most``: lower
+    # and upper bounds of the sums. ``allowed``: lower and upper bounds of the variables. ``tolerance``:
+    # relative gap between loss and bound at which the search may end. Returns chosen: the chosen variables;
+    # None if no choice was found. Returns bound: lower bound on the loss of any choice. Returns solved:
+    # whether the search proved that the choice is optimal, or that there is none.
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     result = milp(
@@ -434,17 +414,10 @@ def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
 def _least_cover(
     demands: Sequence[ItemsetTable], tree: Hierarchy, added_losses: Numbers, seconds: float
 ) -> tuple[Codes, int, bool]:
-    """Choose nodes that satisfy all demands, at the least loss of covering them and all nodes below them.
-
-    Returns
-    -------
-    nodes : ndarray
-        The chosen nodes; the root if no choice was found in time.
-    bound : int
-        Lower bound on the loss of any choice.
-    solved : bool
-        Whether the search proved that the loss of the chosen nodes equals the bound.
-    """
+    """Choose nodes that satisfy all demands, at the least loss of covering them and all nodes below them."""
+    # Returns nodes: the chosen nodes; the root if no choice was found in time. Returns bound: lower bound on
+    # the loss of any choice. Returns solved: whether the search proved that the loss of the chosen nodes
+    # equals the bound.
     nodes, columns = np.unique(np.concatenate([table.codes for table in demands]), return_inverse=True)
     n = len(nodes)
     if n == 0:

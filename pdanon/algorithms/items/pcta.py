@@ -58,17 +58,10 @@ def merge_items(
     spare: int = 0,
     least_first: bool = False,
 ) -> tuple[Codes, InfeasibleError | None]:
-    """Merge and suppress items until they satisfy a guarantee, from the sets of an earlier release on.
-
-    ``first`` is the first item of the set of each item there.
-
-    Returns
-    -------
-    labels : ndarray of int32, shape (items,)
-        The set of each item, -1 if it is suppressed.
-    problem : InfeasibleError or None
-        The reason why the guarantee is not reached with ``spare`` suppressed items.
-    """
+    """Merge and suppress items until they satisfy a guarantee, from the sets of an earlier release on."""
+    # ``first`` is the first item of the set of each item there.
+    # Returns labels: the set of each item, -1 if it is suppressed. Returns problem: the reason why the
+    # guarantee is not reached with ``spare`` suppressed items.
     options: Any = {"spare": spare, "least_first": least_first, "report": report}
     if isinstance(guarantee, LmDiversity):
         return _merge_known(itemsets, guarantee, weights, blocks, options)

@@ -39,31 +39,14 @@ from pdanon.recoding.result import Anonymized
 
 
 def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report: Report) -> Codes:
-    """Merge sets until no rule is broken.
-
-    Parameters
-    ----------
-    rules : RuleCheck
-        The rules. One set of all items protects them.
-    labels : ndarray of int32, shape (items,)
-        The smallest item of the set of each public item; -1 for other items.
-    weights : ndarray of int64, shape (items,), optional
-        Importance of the items, below 2**16.
-    report : callable
-        Called with the number of merges.
-
-    Returns
-    -------
-    ndarray of int32
-        The merged sets, as ``labels``.
-
-    Notes
-    -----
-    Rounds alternate two steps. First, sets are merged until known items are in no row or in k, as in `pcta`.
-    Then each breaching itemset of sets gets the cheapest merge of one of its sets, unless an earlier merge
-    changed it. A merge can make other itemsets rare or breaching, so the next round checks again. Every round
-    makes a merge, so the rounds end.
-    """
+    """Merge sets until no rule is broken."""
+    # Rounds alternate two steps. First, sets are merged until known items are in no row or in k, as in
+    # `pcta`. Then each breaching itemset of sets gets the cheapest merge of one of its sets, unless an
+    # earlier merge changed it. A merge can make other itemsets rare or breaching, so the next round checks
+    # again. Every round makes a merge, so the rounds end.
+    # One set of all items protects the rules. ``labels`` (items,): the smallest item of the
+    # set of each public item; -1 for other items. ``weights`` (items,): importance of the items, below 2**16.
+    # ``report``: called with the number of merges. Returns the merged sets, as ``labels``.
     clusters = clusters_of(rules.index, labels, weights, report=report)
     while True:
         rules.hide(clusters, labels)
@@ -124,17 +107,11 @@ class Bisection:
         return self.rules.holds(self.labels, self._root)
 
     def split(self, report: Report) -> None:
-        """Split sets until the rules allow no more; the set that loses most is next.
-
-        The kernel `bisect` splits a set in two. If a rule forbids that, the set waits until no other set can
-        be split. Then single items are taken out where the rules allow it, those that lose most alone first.
-        The rest is tried again.
-
-        Parameters
-        ----------
-        report : callable
-            Called for each split that was tried.
-        """
+        """Split sets until the rules allow no more; the set that loses most is next."""
+        # The kernel `bisect` splits a set in two. If a rule forbids that, the set waits until no other set
+        # can be split. Then single items are taken out where the rules allow it, those that lose most alone
+        # first. The rest is tried again.
+        # ``report``: called for each split that was tried.
         queue = [_Waiting(False, *self._loss(self._root), self._root)]
         while queue:
             is_stuck, _, _, whole = heappop(queue)

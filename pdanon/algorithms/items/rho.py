@@ -166,17 +166,11 @@ _EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the 
 
 
 class Published(NamedTuple):
-    """The published nodes, with their loss and guarantee.
+    """The published nodes, with their loss and guarantee."""
 
-    Parameters
-    ----------
-    nodes : ndarray of int32, shape (items,)
-        The node of each item; -1 where it is suppressed.
-    loss : int
-        NCP summed over all occurrences, times the leaves of the hierarchy.
-    m : int or None
-        Maximum number of known labels for which no rule is a breach; None: any number.
-    """
+    # ``nodes`` (items,): the node of each item; -1 where it is suppressed. ``loss``: NCP summed over all
+    # occurrences, times the leaves of the hierarchy. ``m``: maximum number of known labels for which no rule
+    # is a breach; None: any number.
 
     nodes: Codes
     loss: int
