@@ -192,10 +192,6 @@ def anonymize(
     ColumnError, ItemsetDtypeError, HierarchyError, FormatError
         If a column, the hierarchy or a file is invalid.
 
-    See Also
-    --------
-    compare : One algorithm with several parameters, or several algorithms with given parameters.
-
     Notes
     -----
     Guarantee: the given one. These algorithms are tried, in this order:
@@ -733,7 +729,7 @@ def choose(
 ) -> tuple[str, dict[str, Any], pd.DataFrame]:
     """Choose the algorithm that loses least on a sample of the rows."""
     # The sample has a single column of lists, and the guarantee is requested as if it were the whole table.
-    # ``given`` has further parameters of `anonymize`: ``hierarchy``, ``utility``, ``labels``, ``random_state``.
+    # ``given`` has further parameters of `anonymize`: hierarchy, utility, labels, random_state.
     if "max_named" in given:
         hint = "read the table into memory with pdanon.read_parquet, or leave it out"
         raise ParameterError("max_named needs all rows", where="max_named", hint=hint)

@@ -95,11 +95,6 @@ def audit(
         If the frame has not the columns of the guarantee, or a parameter is invalid. With ``independent``,
         also if the guarantee is not of pdanon, or the time ends before all single items are judged.
 
-    See Also
-    --------
-    by : An audit of persons with several rows.
-    after : An audit together with earlier releases of the same persons.
-
     Notes
     -----
     An attacker sees repeated labels, so a repeated label counts as another label. Only `PrivacyConstraints`

@@ -246,10 +246,6 @@ class Anonymized(Labelled):
         GuaranteeError
             If the guarantee does not hold.
 
-        See Also
-        --------
-        to_parquet, to_csv : Write a single table.
-
         Notes
         -----
         The directory contains only what is published, so that it can be handed over. Write the mapping to a
@@ -404,11 +400,6 @@ class Anonymized(Labelled):
             If the release was not made from the original, the population is smaller or lacks rows of the
             release, or another argument is invalid.
 
-        See Also
-        --------
-        pdanon.verify : Replay evidence from the files of a release.
-        pdanon.thresholds : The thresholds.
-
         Notes
         -----
         Without ``redact="none"``, no item is named that the release does not publish. Counts, losses and the
@@ -459,10 +450,6 @@ class Anonymized(Labelled):
         ParameterError
             If there is no such threshold, or no row is a person: in a release in chunks, of persons with
             several rows, or without rows.
-
-        See Also
-        --------
-        evidence : All thresholds, beside the risk.
 
         Notes
         -----

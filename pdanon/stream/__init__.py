@@ -492,10 +492,6 @@ def from_long(
     ParameterError
         If duckdb is not installed, a line has no person, or 20 or more lines all have different persons.
 
-    See Also
-    --------
-    pdanon.from_long : The same for a frame, with the rows in order of first appearance.
-
     Notes
     -----
     Rows have the order of a hash of the person.

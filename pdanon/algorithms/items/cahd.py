@@ -120,11 +120,6 @@ def cahd(
         If more than 1/p of the rows that are published as empty had sensitive items. It is raised for tables
         of at least 20 rows.
 
-    See Also
-    --------
-    coherence : Protects identity as well, by suppressing public items.
-    apriori : With ``l``, no sensitive item can be inferred from public items, in any group.
-
     Notes
     -----
     Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed: the public items

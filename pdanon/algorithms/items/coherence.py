@@ -276,10 +276,6 @@ def coherence(
         If a column or a parameter is invalid; if ``p`` is below the least effort; if an item is both public
         and private, with a column in the same row; or if a private item does not occur.
 
-    See Also
-    --------
-    suppress_public, suppress_to_k : Baselines of the paper.
-
     Notes
     -----
     Guarantee: ``Coherence(h, k, p, private)``. A mole is an itemset of at most p public items in fewer than k

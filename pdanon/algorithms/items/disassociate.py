@@ -289,10 +289,6 @@ def disassociate(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid.
 
-    See Also
-    --------
-    reconstruct : Tables that could be the original, for software that needs whole records.
-
     Notes
     -----
     Guarantee: ``DisassociatedKm(k, m, safe)``. Rows are split by the most frequent item (then: the first in

@@ -100,11 +100,6 @@ def local_suppression(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid, or m is 3 or more and too many itemsets are rare.
 
-    See Also
-    --------
-    pcta : Merges items in all rows, and deletes nothing.
-    suppress_to_k : Suppresses items in all rows.
-
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``; the page of the algorithm has

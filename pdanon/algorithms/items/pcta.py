@@ -387,11 +387,6 @@ def upcta(
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is invalid.
 
-    See Also
-    --------
-    coat : Starts with the rarest item of an itemset; usually loses less NCP, and suppresses more.
-    pcta : Uses neither blocks nor suppression.
-
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
@@ -526,11 +521,6 @@ def coat(
         it satisfies the utility constraints, but its guarantee does not hold.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is invalid.
-
-    See Also
-    --------
-    upcta : Chooses the merge with the least utility loss (UL), and suppresses less.
-    pcta : Uses neither blocks nor suppression.
 
     Notes
     -----

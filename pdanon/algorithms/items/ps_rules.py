@@ -237,11 +237,6 @@ def ps_rules(
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is invalid, or an item of a rule does not occur.
 
-    See Also
-    --------
-    coherence : Suppresses public items instead, for all rules up to a size.
-    pcta : Protects identity only.
-
     Notes
     -----
     Guarantee: ``PSRules(rules, k, c)``, at every step. At first, all public items that occur in rules form

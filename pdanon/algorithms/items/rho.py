@@ -90,11 +90,6 @@ def suppress_control(
     ReleaseWarning
         If no ``m`` is passed, and the guarantee is proven only for a limited number of known items.
 
-    See Also
-    --------
-    td_control : Generalizes other items as well.
-    coherence : Protects identity as well, if the attacker knows public items only.
-
     Notes
     -----
     Guarantee: ``RhoUncertainty(rho, sensitive, m)``. A rule leads from known items to a sensitive item, and
@@ -415,10 +410,6 @@ def td_control(
         If all sensitive items are suppressed in a table of at least 20 rows.
     ReleaseWarning
         If no ``m`` is passed, and the guarantee is proven only for a limited number of known items.
-
-    See Also
-    --------
-    suppress_control : Only suppresses. Where both are proven as far, it never loses less.
 
     Notes
     -----

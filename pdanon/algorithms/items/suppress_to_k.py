@@ -148,10 +148,6 @@ def suppress_to_k(
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid, or a public item does not occur.
 
-    See Also
-    --------
-    coherence : Assumes that the attacker knows at most p public items, and suppresses far less.
-
     Notes
     -----
     Guarantee: ``PublicK(k, public)``. At first, all public items are suppressed. Then the item with the most
@@ -250,10 +246,6 @@ def suppress_public(
         If there are fewer than k rows; or if a private item is in more than a share h of all rows.
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid.
-
-    See Also
-    --------
-    coherence : Suppresses only the public items that it must.
 
     Notes
     -----

@@ -167,7 +167,6 @@ def k_member(
 
     Cost: time of rows squared and memory of a few numbers a row, for each column.
 
-
     References
     ----------
     .. [1] J.-W. Byun, A. Kamra, E. Bertino, N. Li, "Efficient k-Anonymization Using Clustering

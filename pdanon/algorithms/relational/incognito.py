@@ -87,7 +87,6 @@ def incognito(
     product of the heights and doubles with each column. Up to about eight columns are practical, and more
     than 5 million combinations raise an error.
 
-
     References
     ----------
     .. [1] K. LeFevre, D. J. DeWitt, R. Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity",

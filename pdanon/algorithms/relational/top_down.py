@@ -78,7 +78,6 @@ def top_down(
     Cost: time of the distinct combinations of values, for each column and specialization. Memory of a few
     numbers for each row and column.
 
-
     References
     ----------
     .. [1] B. C. M. Fung, K. Wang, P. S. Yu, "Top-Down Specialization for Information and Privacy
