@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pandas as pd
-from contract import listed
 
 import pdanon
 from pdanon.errors import PdanonError
@@ -28,12 +27,12 @@ def some_rows(random, letters=LETTERS):
 
 def some_labels(random, kept):
     """What items became, and the mapping; those that are kept stay as they are, or go."""
-    pool, became = [each for each in LETTERS if each not in kept], {}
+    pool, became, gone = [each for each in LETTERS if each not in kept], {}, random.choice([0.2, 0.2, 0.6])
     random.shuffle(pool)
     while pool:
         own = [pool.pop() for _ in range(min(len(pool), random.choice([1, 1, 2])))]
         label = own[0] if len(own) == 1 else f"({','.join(sorted(own))})"
-        became |= dict.fromkeys(own, None if random.random() < 0.2 else label)
+        became |= dict.fromkeys(own, None if random.random() < gone else label)
     became |= {each: None if random.random() < 0.1 else each for each in kept}
     mapping = pd.DataFrame({"group": 0, "item": sorted(became)})
     mapping["generalized"] = pd.array([became[item] for item in mapping["item"]], "string")
@@ -180,23 +179,24 @@ def groups(random, frame, secrets, mapping):
 
 
 def chunks(random):
-    """A release in chunks; in half of them, some terms are others."""
+    """A release in chunks, or parts of clusters at random, which may be joint."""
     rows = [row or ["a"] for row in some_rows(random)] * random.choice([1, 2]) + [["b"]] * 3
     asked = {"k": 2, "m": random.choice([1, 2]), "safe": random.random() < 0.4}
-    made = pdanon.disassociate(
-        pd.DataFrame({"items": lists(rows)}), max_cluster=random.choice([4, 6]), **asked
-    )
-    frame = made.frame
-    if random.random() < 0.5:
-        asked["k"] = random.choice([2, 3])
-        change = random.choice([0.1, 0.3])
-        frame["items"] = lists(
-            [random.choice(LETTERS) if random.random() < change else each for each in row]
-            for row in listed(frame)
-        )
-    if random.random() < 0.1:
-        frame = frame.drop(index=random.randrange(len(frame)))
-    return frame, pdanon.DisassociatedKm(**asked)
+    if random.random() < 0.3:
+        made = pdanon.disassociate(pd.DataFrame({"items": lists(rows)}), max_cluster=6, **asked)
+        return made.frame, pdanon.DisassociatedKm(**asked)
+    sizes = [random.choice([1, 2, 3, 4]) for _ in range(random.randint(1, 2))]
+    joint = 9 if random.random() < 0.4 else 0
+    clusters = [(number, joint, size) for number, size in enumerate(sizes, 1)]
+    lines = [(*each, 0, random.choice([[], [], ["e"], ["e", "f"]])) for each in clusters]
+    for each in [*clusters, *([(9, 0, sum(sizes))] if joint else [])]:
+        lines += [(*each, 5, ["z"])] * min(2, each[2]) if each[0] == 9 else []
+        for chunk in range(1, random.randint(1, 3)):
+            part = random.sample("abcd", random.choice([1, 1, 2]))
+            lines += [(*each, chunk, part)] * random.randint(1, each[2])
+    asked["k"] = random.choice([2, 3])
+    frame = pd.DataFrame(lines, columns=["cluster", "joint", "size", "chunk", "items"])
+    return frame.sample(frac=1, random_state=random.randint(0, 99)), pdanon.DisassociatedKm(**asked)
 
 
 GUARANTEES = {

@@ -19,10 +19,11 @@ from contract import verdicts
 from random_audits import case_of
 for seed in range(int(sys.argv[1])):
     try:
+        guarantee = None
         frame, guarantee, column = case_of(seed)
         one, other = verdicts(frame, guarantee, column) if guarantee is not None else (0, 0)
     except Exception as error:
-        one, other = type(error).__name__, ""
+        one, other = (type(error).__name__, "") if guarantee else (0, 0)  # no release
     if one != other:
         print(f"seed {seed}: {type(guarantee).__name__}: {str(one)[:60]} {str(other)[:60]}")
         break

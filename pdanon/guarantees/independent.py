@@ -376,7 +376,7 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | N
         fits,
         "the mapping has other labels than the rows",
         "mapping",
-        "pass the global mapping of the release",
+        "pass the mapping of the release",
     )
     return became
 
