@@ -1,6 +1,6 @@
 """Which faults of the audits the independent audit finds: verdicts on random tables with each fault.
 
-Run in the root of a checkout: ``python docs/scripts/independent_faults.py [SEEDS]``.
+Run in the root of a checkout: ``python docs/scripts/independent_faults.py [SEEDS] [NAME ...]``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ else:
 """
 
 
-def main(seeds: str = "1300") -> None:
+def main(seeds: str = "1300", *names: str) -> None:
     from tests.mutants.faults import ROOT, read_faults
 
     faults = [each for each in read_faults() if Path(each.file).parent == Path("pdanon/guarantees")]
@@ -40,6 +40,8 @@ def main(seeds: str = "1300") -> None:
         shutil.copytree(ROOT / "pdanon", Path(directory, "pdanon"))
         path = os.pathsep.join([directory, str(ROOT / "tests")])
         for fault in faults:
+            if names and fault.name not in names:
+                continue
             fault.apply(Path(directory))
             run = subprocess.run(
                 [sys.executable, "-c", COMPARE, seeds],
