@@ -4,18 +4,53 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pandas as pd
+from contract import verdict
+from naive import disassociation as naive
 
 import pdanon
 from pdanon.errors import PdanonError
+from pdanon.guarantees.disassociated import ITEMSETS, RECORDS, find_refuted
+from pdanon.itemsets.chunks import ChunkTable
 
 LETTERS = "abcdef"
+NAMING = {"LmDiversity", "KLm", "Coherence", "PSRules", "RhoUncertainty", "SensitiveGroups"}
 KINDS = [name for name in pdanon.guarantees.__all__ if name[0].isupper() and name != "KMap"]
 
 
+def difference(seed):
+    """What the audit and the independent one say of the table of a seed, if they differ."""
+    frame, guarantee, column = case_of(seed)
+    if guarantee is None:
+        return None
+    one, other = verdict(frame, guarantee, column), verdict(frame, guarantee, column, independent=True)
+    if one != other:
+        return f"{one} {other}"
+    if one != "refused" and one[0] != (one[1] == 0):
+        return f"{one} holds with rows at risk"
+    if isinstance(guarantee, pdanon.DisassociatedKm):
+        searched, expected = refutations(frame, guarantee)
+        return None if searched == expected else f"refuted: {searched}, by all tables: {expected}"
+    return None
+
+
+def refutations(frame, guarantee):
+    """Whether the search of the audit refutes a release in chunks, and whether all tables do."""
+    asked, table = (guarantee.k, guarantee.m, guarantee.safe), ChunkTable.of(frame)
+    too_large = table.sizes.max() > RECORDS or 2**table.itemsets.n_items > ITEMSETS
+    if too_large or "repeated" in set(pdanon.audit(frame, guarantee).threats["why"]):
+        return None, None  # which is not searched
+    roots = [naive.reconstructions(*root, 500) for root in naive.roots_of(frame)]
+    if None in roots:
+        return None, None  # too many tables
+    found, _ = find_refuted(table, *asked, np.zeros(len(table.sizes), np.bool_))
+    return len(found) > 0, not all(roots) or not naive.has_guarantee(frame, guarantee.k, guarantee.m or 9, guarantee.safe)
+
+
 def some_rows(random, letters=LETTERS):
-    missing, longest = random.choice([0, 0, 0.2, 0.4]), random.randint(1, 4)
-    if random.random() < 0.05:
+    missing, longest = random.choice([0, 0, 0.2, 0.4, 0.7]), random.randint(1, 4)
+    if random.random() < 0.1:
         return [random.choice([[], None]) for _ in range(random.randint(0, 5))]
     kinds = [random.sample(letters, random.randint(0, min(longest, len(letters)))) for _ in range(4)]
     rows = []
@@ -27,7 +62,7 @@ def some_rows(random, letters=LETTERS):
 
 def some_labels(random, kept):
     """What items became, and the mapping; those that are kept stay as they are, or go."""
-    pool, became, gone = [each for each in LETTERS if each not in kept], {}, random.choice([0.2, 0.2, 0.6])
+    pool, became, gone = [each for each in LETTERS if each not in kept], {}, random.choice([0.2, 0.2, 0.6, 1])
     random.shuffle(pool)
     while pool:
         own = [pool.pop() for _ in range(min(len(pool), random.choice([1, 1, 2])))]
@@ -40,9 +75,9 @@ def some_labels(random, kept):
 
 
 def publish(random, rows, became):
-    gone = None in became.values()
+    as_empty = None in became.values() and random.random() < 0.5
     labels = [None if row is None else {became[item] for item in row} - {None} for row in rows]
-    return [[] if row is None and gone and random.random() < 0.7 else row and sorted(row) for row in labels]
+    return [[] if row is None and as_empty else row and sorted(row) for row in labels]
 
 
 def repeated(random, rows):
@@ -61,7 +96,7 @@ def case_of(seed):
     if kind == "DisassociatedKm":
         return *chunks(random), "items"
     rows, secrets = some_rows(random), random.sample(LETTERS, random.choice([1, 1, 2]))
-    if rows and random.random() < 0.9:  # otherwise they may not occur, which is refused
+    if rows and kind in NAMING and random.random() < 0.9:  # otherwise they may not occur, which is refused
         rows += [[each, *random.sample("abc", 1)] for each in secrets if each not in "abc"]
         rows += [[each] for each in secrets]
     became, mapping = {each: each for each in LETTERS}, None
@@ -181,21 +216,29 @@ def groups(random, frame, secrets, mapping):
 def chunks(random):
     """A release in chunks, or parts of clusters at random, which may be joint."""
     rows = [row or ["a"] for row in some_rows(random)] * random.choice([1, 2]) + [["b"]] * 3
-    asked = {"k": 2, "m": random.choice([1, 2]), "safe": random.random() < 0.4}
-    if random.random() < 0.3:
+    asked = {"k": 2, "m": random.choice([1, 2, 2, None]), "safe": random.random() < 0.4}
+    if random.random() < 0.2:
         made = pdanon.disassociate(pd.DataFrame({"items": lists(rows)}), max_cluster=6, **asked)
         return made.frame, pdanon.DisassociatedKm(**asked)
-    sizes = [random.choice([1, 2, 3, 4]) for _ in range(random.randint(1, 2))]
-    joint = 9 if random.random() < 0.4 else 0
-    clusters = [(number, joint, size) for number, size in enumerate(sizes, 1)]
-    lines = [(*each, 0, random.choice([[], [], ["e"], ["e", "f"]])) for each in clusters]
-    for each in [*clusters, *([(9, 0, sum(sizes))] if joint else [])]:
-        lines += [(*each, 5, ["z"])] * min(2, each[2]) if each[0] == 9 else []
-        for chunk in range(1, random.randint(1, 3)):
-            part = random.sample("abcd", random.choice([1, 1, 2]))
-            lines += [(*each, chunk, part)] * random.randint(1, each[2])
-    asked["k"] = random.choice([2, 3])
+    asked["k"] = k = random.choice([2, 2, 3, 10])  # clusters of more than 8 records are not searched
+    sizes = [random.randint(max(k - 1, 1), k + 1) for _ in range(random.randint(1, 3))]
+    joint, above = random.choice([0, 0, 9]), random.choice([0, 8])
+    owners = [(number, joint, size) for number, size in enumerate(sizes, 1)]
+    owners += [(4, above, k)] if joint and above else []
+    lines = [(*each, 0, random.choice([[], [], ["e"], ["e", "f"]])) for each in owners]
+    owners += [(joint, above, sum(sizes))] if joint else []
+    owners += [(above, 0, sum(sizes) + k)] if joint and above else []
+    terms = random.sample("abcdghijklmnopqrstuvwxyz", 24)
+    for each in owners:
+        for chunk in range(random.randint(int(each[0] > 7), 2)):
+            part = [terms.pop(), terms.pop()] if random.random() < 0.9 else random.sample("abcde", 2)
+            part, few = part[: random.choice([1, 1, 2])], random.randint(1, min(k, each[2]))
+            parts = [part] * random.choice([few, min(k, each[2]), min(k, each[2]), each[2]])
+            parts += [part[:1]] * random.choice([0, 0, each[2] - len(parts)])
+            lines += [(*each, chunk + 1, own) for own in parts]
     frame = pd.DataFrame(lines, columns=["cluster", "joint", "size", "chunk", "items"])
+    if random.random() < 0.1:
+        frame["items"] = lists(repeated(random, frame["items"]))
     return frame.sample(frac=1, random_state=random.randint(0, 99)), pdanon.DisassociatedKm(**asked)
 
 
