@@ -896,6 +896,12 @@ def risks_agree_with_anonymeter():
     )
 
 
+def intervals_hold_the_risk():
+    (table,) = tables_of("assess.md", "intervals").values()
+    held = table.iloc[:, 3:].astype(float).agg(["min", "max"]).round().astype(int)
+    return held.T.to_numpy().tolist() == [[96, 100], [95, 97]]
+
+
 def matching_all_names_few_more():
     (table,) = tables_of("minimality.md", "matching").values()
     released = table[table["release"] != "raw data"].astype({"one by one, %": float, "at once, %": float})
@@ -1179,6 +1185,7 @@ CLAIMS = [
     ("docs/limits.md", "he names 1 %, but 26 % in a table", deletions_name_fewer_persons),
     ("docs/assess.md", "Risk in percent", attacks_are_those_of_the_table),
     ("docs/assess.md", "each of 36 risks", risks_agree_with_anonymeter),
+    ("docs/assess.md", "96 to 100 % of the intervals", intervals_hold_the_risk),
     ("docs/attackers.md", ".2 to 3.9 points more persons", matching_all_names_few_more),
     (
         "docs/limits.md",

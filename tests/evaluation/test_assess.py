@@ -318,6 +318,24 @@ def test_intervals_hold_the_risk_in_95_of_100_simulations():
         assert 0.93 <= held <= 0.97, (success, control, held)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["half redrawn", "sets"])
+def test_intervals_hold_the_true_risk_of_simulated_releases(kind):
+    script = runpy.run_path(str(Path(__file__).parents[2] / "docs" / "scripts" / "assess_intervals.py"))
+    tables = pd.concat(script["simulated"](kind, range(100), (30,)))
+    for found, true in (("success", "one"), ("control", "other")):
+        gap = (tables[found] - tables[true]).groupby(level=0)
+        assert (gap.mean().abs() <= 4 * gap.sem() + 1e-12).all(), gap.mean()
+    # All labels of one row are played, if they are few.
+    alone = tables.loc["singling out, 1 label"].query("n_attacks < 30")
+    assert alone["success"].tolist() == pytest.approx(alone["one"].tolist())
+    held = script["coverage"](tables)[["release", "all"]]
+    assert (held >= 0.9).all(axis=None), held
+    widths = (tables["high"] - tables["low"]).groupby(level=0).mean()
+    assert widths["singling out, 2 labels"] < 0.6
+    assert widths["inference"] < 0.6
+
+
 # --- Wrong calls
 
 
