@@ -119,7 +119,7 @@ class KMap(ListModel):
         if itemsets.n_present and people.n_present < self.k:
             found = Exposure.of_all(drawn, people.n_present, "rare")
         empty = int(drawn.weights[drawn.lengths == 0].sum())
-        emptied = min(emptied, empty) if emptied < self.k else 0
+        emptied = min(emptied, empty) if emptied < self.k and population.lengths.any() else 0
         return add_emptied(found.audit(self, itemsets, drawn), emptied, itemsets.n_present, itemsets)
 
     def _read_population(self, label: Hashable) -> tuple[Itemsets, int]:

@@ -87,6 +87,9 @@ def test_few_people_that_suppression_emptied_stand_out():
     assert frame_of([]).txanon.audit(model).holds
     enough = KMap(3, 1, population=people, mapping=mapping)
     assert frame_of([["a"], [], []]).txanon.audit(enough).holds
+    nothing = mapping.assign(generalized=pd.array([None] * 3, "string"))  # then all look the same
+    assert frame_of([[], []]).txanon.audit(KMap(7, 1, population=people, mapping=nothing)).holds
+    assert not frame_of([[], []]).txanon.audit(KMap(8, 1, population=people, mapping=nothing)).holds
 
 
 def test_other_types_other_columns_and_repeated_labels():
