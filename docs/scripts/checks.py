@@ -27,6 +27,7 @@ STEPS = {
     "examples": "all examples, seeds and cases of the slow tests",
     "checked": "slow tests with indices and sums of kernels tested",
     "lowest": "slow tests with the oldest supported versions",
+    "tiny": "half a million tiny tables in every form, judged by their original items",
     "faults": "faults, each with the tests that reach it",
 }
 TIERS = {"fast": "the fast tests", "ci": "other steps of `.ci/run`", "all": "all examples"}
