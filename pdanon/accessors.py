@@ -262,7 +262,7 @@ class ByPerson:
     def assess(
         self, result: Anonymized, control: pd.DataFrame | None = None, secret: Any = None, **options: Any
     ) -> pd.DataFrame:
-        """Measure singling out, linkability and inference by attacks on persons.
+        """Measure singling out, linkability, inference and membership by attacks on persons.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Measure singling out, linkability and inference on releases of half of a table; the other half is control.
+"""Measure the attacks of `assess` on releases of half of a table; the other half is control.
 
 Run from the root of the checkout: ``python docs/scripts/assess_table.py``. It writes tables/assess.md.
 What stands around the figures stays.
@@ -26,7 +26,7 @@ RELEASES: dict[str, Callable[[Any], Any]] = {
     "anonymize": lambda df: df.txanon.anonymize(k=5, m=2, time_limit=20),
     "local_suppression": lambda df: df.txanon.local_suppression(k=5, m=2),
 }
-HEADER = "| data | release | singling out, 1 label | 2 labels | linkability | inference |"
+HEADER = "| data | release | singling out, 1 label | 2 labels | linkability | inference | membership |"
 
 
 def measured(name: str) -> list[str]:
@@ -49,4 +49,4 @@ if __name__ == "__main__":
     found = [line for name in DATA_SETS for line in measured(name)]
     made = f"Measured {date.today():%Y-%m-%d} by `docs/scripts/assess_table.py` on {machine()}"
     what = f"{made}; 2,000 attacks of each kind; in percent."
-    write_section("assess.md", "attacks", [what, "", HEADER, "|---" * 6 + "|", *found])
+    write_section("assess.md", "attacks", [what, "", HEADER, "|---" * 7 + "|", *found])

@@ -44,7 +44,6 @@ from pdanon.cli.options import (
 )
 from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean
-from pdanon.evaluation.metrics.assess import ATTACKS
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.lines import TYPES
 
@@ -425,7 +424,7 @@ _ASSESS = {
     "--mapping": file("the mapping of the release (default: its labels are items)", table_file),
     "--control": one("rows of other people, held back before the release was made", "FILE"),
     "--infer": one("the item to infer (default: any item of a person)", "ITEM"),
-    "--attacks": one("the attacks (default: all)", "ATTACK", nargs="+", default=[*ATTACKS]),
+    "--attacks": one("the attacks (default: all)", "ATTACK", nargs="+"),
     "-m": one(f"{KNOWN_HELP}, and most labels of a predicate", kind=int, default=DEFAULT_M),
     "--n-attacks": one("number of attacks of each kind (default: 2000)", "N", int, default=2000),
     "--random-state": one("seed of random draws (default: fixed)", "SEED", int),
@@ -496,7 +495,7 @@ _COMMANDS: dict[str, tuple[str, str, str, _Arguments]] = {
         _RISK,
     ),
     "assess": (
-        "attack a release and control rows: singling out, linkability, inference",
+        "attack a release and control rows: singling out, linkability, inference, membership",
         "ORIGINAL --release FILE [--control FILE]",
         "baskets.parquet --release release.parquet --mapping mapping.csv --control others.parquet",
         _ASSESS,

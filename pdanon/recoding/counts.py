@@ -92,7 +92,7 @@ def percent(share: float) -> str:
     return f"{100 * share if share >= 1 else min(100 * share, 99.9):.3g} %"
 
 
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
+def wilson_interval(share: float, n: float) -> tuple[float, float]:
     """Return the interval of E. B. Wilson (1927) for a share of n independent cases, at 95 %."""
     # The share may also be the mean of chances. These spread no more than the cases, so the interval of their
     # mean is not too narrow.

@@ -39,7 +39,7 @@ KINDS = [
     "mhghs",
     "coherence",
 ]
-LINES = ["singling out, 1 label", "singling out, 2 labels", "linkability", "inference"]
+LINES = ["singling out, 1 label", "singling out, 2 labels", "linkability", "inference", "membership"]
 
 
 def line(table, name):
@@ -112,6 +112,32 @@ def test_inference_of_any_item_by_hand():
     assert found["baseline"].item() < 0.6
 
 
+def test_membership_by_hand():
+    # Each row of the release overlaps fully with itself, and by a third with the control rows.
+    df, control = frame_of(["ab", "cd"]), frame_of(["ac", "bd", ""])
+    found = df.txanon.assess(df, control, attacks=["membership"])
+    assert found[["attack", "n_attacks"]].values.tolist() == [["membership", 2]]
+    assert found[["success", "control", "baseline", "risk"]].values.tolist() == [[1, 0.5, 0.5, 1]]
+    # b overlaps with more rows than a, but by half at most.
+    df, control = frame_of(["a"] * 9 + ["bc", "bd", "be", "bf"]), frame_of(["b"] * 13)
+    assert df.txanon.assess(df, control, attacks=["membership"])["success"].item() == 1
+
+
+def test_of_two_rows_that_are_published_the_longer_one_is_likelier_of_the_original():
+    df, control, released = frame_of(["abc"] * 30), frame_of(["a"] * 30), frame_of(["abc", "a"])
+    assert df.txanon.assess(released, control, attacks=["membership"])["success"].item() == 1
+    assert (
+        control.txanon.assess(frame_of(["a"]), df[["items"]], attacks=["membership"])["success"].item() == 1
+    )
+
+
+def test_an_item_that_the_original_lacks_proves_that_a_person_is_not_in_it():
+    # Without x, the control rows would be those of the original, or none that can be attacked.
+    df, control = frame_of(["ab"] * 30 + ["c"] * 10), frame_of(["abx"] * 30 + ["x"] * 10)
+    found = df.txanon.assess(df, control, attacks=["membership"])
+    assert found[["n_attacks", "success"]].values.tolist() == [[40, 1]]
+
+
 # --- Tables on which each attack must succeed, and must not
 
 
@@ -133,6 +159,14 @@ def test_equal_rows_give_no_attack_away():
     linked = line(found, "linkability")
     assert linked["success"] < 0.4  # of 400 rows at the same distance, 10 are drawn twice
     assert abs(linked["success"] - (1 - comb(390, 10) / comb(400, 10))) < 0.08
+
+
+def test_people_of_the_same_few_kinds_are_not_told_apart():
+    rng = np.random.default_rng(4)
+    df, control = (frame_of(rng.choice(["a", "ab", "bcd", "abde", "e"], n)) for n in (600, 500))
+    found = df.txanon.assess(df, control, attacks=["membership"]).iloc[0]
+    assert found["n_attacks"] == 500
+    assert found["low"] < 0 < found["high"]
 
 
 def test_a_release_with_all_items_suppressed_gives_nothing_away():
@@ -239,6 +273,23 @@ def test_the_nearest_rows_share_most_labels(game, known, n):
         assert len(near) == min(n, len(maybe))
 
 
+@settings(max_examples=examples(200))
+@given(games(), st.lists(st.sets(st.integers(0, 9), max_size=5), max_size=9), st.integers(0, 9))
+def test_the_member_of_a_pair_is_nearer_or_has_more_items(game, others, seed):
+    rows, released, cover, _ = game
+    played = play(*game, seed=seed)
+    played.tables = [*played.tables, encoded([row & cover.keys() for row in others], 8)]
+    (found,) = played.recognize(np.array([len(row - cover.keys()) for row in others], np.int64))
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation([i for i, row in enumerate(table) if row]).tolist() for table in (rows, others)]
+    pairs = [(rows[one], others[other]) for one, other in zip(*drawn, strict=False)]
+    assert len(found.success) == len(pairs)
+    for success, pair in zip(found.success.tolist(), pairs, strict=True):
+        likelier = naive.likelier_member(released, *pair, cover)
+        assert not likelier or success == (likelier > 0)
+    assert (found.control, found.baseline) == (0.5, 0.5)
+
+
 # --- Every kind of release
 
 
@@ -248,7 +299,7 @@ def test_each_kind_of_release(name):
     found = ORIGINAL.txanon.assess(result, CONTROL, n_attacks=100, random_state=1)
     assert found["attack"].tolist() == LINES
     known = found.dropna()
-    assert len(known) >= 3  # some algorithms leave no rows with two labels
+    assert len(known) >= 4  # some algorithms leave no rows with two labels
     assert ((known["low"] <= known["risk"]) & (known["risk"] <= known["high"])).all()
     again = ORIGINAL.txanon.assess(result, CONTROL, n_attacks=100, random_state=1)
     pd.testing.assert_frame_equal(found, again)
@@ -292,6 +343,12 @@ def test_without_successes_the_interval_is_that_of_wilson():
     assert low == pytest.approx(1 - 1 / (1 - high))
     assert all(map(math.isnan, risk_interval(1.0, 10, 1.0, 10)))
     assert risk_interval(1.0, 10, 0.0, 10)[::2] == (1.0, 1.0)
+
+
+@given(st.integers(0, 60), st.integers(60, 5000))
+def test_the_interval_beside_a_known_share_is_that_of_wilson(one, n):
+    ends = [2 * share - 1 for share in (one / n, *wilson_interval(one / n, n))]
+    assert risk_interval(one / n, n, 0.5, math.inf) == pytest.approx(ends, abs=1e-7)
 
 
 @settings(max_examples=examples(200))
@@ -344,6 +401,7 @@ def test_intervals_hold_the_true_risk_of_simulated_releases(kind):
     [
         ({"attacks": ["linkabilty"]}, "did you mean 'linkability'"),
         ({"attacks": "inference"}, "attacks must be a list"),
+        ({"attacks": ["membership"]}, "membership needs control rows"),
         ({"n_attacks": 0}, "n_attacks must be an integer of at least 1"),
         ({"m": None}, "m must be an integer"),
         ({"secret": "nothing"}, "the secret is in no row"),
@@ -402,5 +460,5 @@ def test_the_report_and_the_picture_show_each_attack(tmp_path):
     ax = pdanon.plotting.assessment(found)
     assert [label.get_text() for label in ax.get_yticklabels()] == LINES[::-1]
     low, high = found[["low", "high"]].iloc[2] * 100
-    ends = ax.collections[0].get_segments()[1][:, 0]
+    ends = ax.collections[0].get_segments()[2][:, 0]
     assert ends.tolist() == pytest.approx([low, high])

@@ -32,16 +32,38 @@ def best_items(released, known, cover, members, sizes):
     return {item for item, n in counts.items() if n == max(counts.values())}
 
 
-def nearest(released, known, cover, n):
-    """Return the released rows that are surely among the n nearest, and those that may be."""
+def overlaps(released, known, cover):
+    """Return the share of common labels of each released row that has any, by its place."""
     wanted = {label for item in known for label in cover[item]}
     size = min(len(wanted), len(known))
     near = {}
     for place, row in enumerate(released):
         if common := len(wanted & row):
             near[place] = Fraction(common, size + len(row) - common)
+    return near
+
+
+def nearest(released, known, cover, n):
+    """Return the released rows that are surely among the n nearest, and those that may be."""
+    near = overlaps(released, known, cover)
     order = sorted(near.values(), reverse=True)
     if len(near) <= n:
         return {*near}, {*near}
     least = order[n - 1]
     return {place for place in near if near[place] > least}, {place for place in near if near[place] >= least}
+
+
+def likelier_member(released, person, other, cover):
+    """Return which of two sets of items is likelier one of the release: 1, -1, or 0 if the attacker guesses.
+
+    Items that no original row has are known not to be in the release.
+    """
+    scores = [
+        (
+            items <= cover.keys(),
+            max(overlaps(released, items & cover.keys(), cover).values(), default=0),
+            len(items & cover.keys()),
+        )
+        for items in (person, other)
+    ]
+    return (scores[0] > scores[1]) - (scores[0] < scores[1])

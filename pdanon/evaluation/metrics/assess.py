@@ -1,4 +1,4 @@
-"""Risks of WP216, by attacks on the rows of a release, and on control rows that are not in it.
+"""Risks of WP216, and membership, by attacks on the rows of a release, and on control rows not in it.
 
 Opinion 05/2014 of the Article 29 Working Party names singling out, linkability and inference. Attacks use the
 labels of the release and what they stand for, never which released row is that of a person.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,9 @@ from pdanon.recoding.recoding import Cover
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized, refuse_units
 
-ATTACKS = ("singling out", "linkability", "inference")
+ATTACKS = ("singling out", "linkability", "inference", "membership")
 NO_CONTROL = "no control rows: risk is the success, with all that holds for people in general"
+_HOLD_BACK = "hold rows back before you anonymize: frame, control = df[:n], df[n:]"
 _NEAREST = 10  # released rows that the attacker links to each half of a person's items
 _DRAWS = 50_000  # predicates of several labels
 _CELLS = 2**23  # matches of attacks and rows that are counted together
@@ -73,12 +75,12 @@ def assess(
     column: Hashable | None = None,
     *,
     mapping: pd.DataFrame | None = None,
-    attacks: Sequence[str] = ATTACKS,
+    attacks: Sequence[str] | None = None,
     m: int = DEFAULT_M,
     n_attacks: int = 2000,
     random_state: int | np.random.Generator | None = None,
 ) -> Assessment:
-    """Measure singling out, linkability and inference by attacks on the original and on control rows.
+    """Measure singling out, linkability, inference and membership by attacks on original and control rows.
 
     Parameters
     ----------
@@ -96,12 +98,13 @@ def assess(
         The list column. By default the only one.
     mapping : pandas.DataFrame, optional
         The mapping of a frame; a result has its own. Without, labels are items of the original.
-    attacks : sequence of {"singling out", "linkability", "inference"}
-        The attacks. By default all.
+    attacks : sequence of {"singling out", "linkability", "inference", "membership"}, optional
+        The attacks. By default all; without control rows, all but membership.
     m : int
         Number of items known for an inference, and most labels of a predicate; at least 1.
     n_attacks : int
-        Number of attacks of each kind, at least 1. If fewer rows or labels can be attacked, each is once.
+        Number of attacks of each kind, at least 1. If fewer rows, pairs or labels can be attacked, each is
+        once.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
 
@@ -117,7 +120,8 @@ def assess(
     ------
     ColumnError, ItemsetDtypeError, ParameterError
         If a parameter is out of range, an attack is unknown, the control rows are rows of the original or
-        have none of its items, or labels stand for no item. If the secret is in no row, or in all.
+        have none of its items, or labels stand for no item. If the secret is in no row, or in all. If
+        membership is requested without control rows.
 
     Notes
     -----
@@ -135,6 +139,12 @@ def assess(
     guesses that a person has it if more than half of them do. The line ``inference, recall`` counts only
     persons who have it.
 
+    **Membership.** The attacker has all items of two persons, one of the original and one of the control
+    rows, and tells who is in the release: whose nearest released row overlaps more, by Jaccard of the labels;
+    then who has more items; else at random. An item that the original lacks proves that a person is not in
+    it. Nothing is fitted. Of two control rows, he is right about half, so ``control`` is 0.5, and ``risk`` is
+    the advantage ``2 * success - 1`` [3]_.
+
     An item with several labels matches any of them. Of a release in chunks, one `reconstruct` is attacked. Of
     groups with counts, sensitive items are drawn by the counts. Quasi-identifiers are not known to the
     attacker. Rows are not compared by index.
@@ -148,6 +158,8 @@ def assess(
        in Synthetic Data", PoPETs 2023.
     .. [2] A. Donner, G. Y. Zou, "Closed-form confidence intervals for functions of the normal mean and
        standard deviation", Statistical Methods in Medical Research 21(4), 2012.
+    .. [3] S. Yeom, I. Giacomelli, M. Fredrikson, S. Jha, "Privacy Risk in Machine Learning: Analyzing the
+       Connection to Overfitting", CSF 2018.
 
     Examples
     --------
@@ -157,17 +169,23 @@ def assess(
     >>> df, control = df[:500], df[500:]
     >>> risk = df.txanon.assess(df.txanon.pcta(k=5, m=2), control, n_attacks=200)
     >>> risk["attack"].tolist()
-    ['singling out, 1 label', 'singling out, 2 labels', 'linkability', 'inference']
+    ['singling out, 1 label', 'singling out, 2 labels', 'linkability', 'inference', 'membership']
     >>> raw = df.txanon.assess(df, control, n_attacks=200)
     >>> bool(raw["risk"].iloc[2] > risk["risk"].iloc[2])
     True
     """
     n, m = check_count(n_attacks, "n_attacks", least=1, most=MOST_DRAWN), check_finite_m(m)
+    if attacks is None:
+        attacks = ATTACKS if control is not None else ATTACKS[:-1]
     chosen = [check_known(each, ATTACKS, "attack", where="attacks") for each in read_list(attacks, "attacks")]
+    if control is None and "membership" in chosen:
+        raise ParameterError("membership needs control rows", where="control", got="None", hint=_HOLD_BACK)
     lists, rng = list_column(frame, column), random_generator(random_state)
     items = Itemsets.from_series(lists)
     published, cover = _read_release(result, items, lists.name, mapping, rng)
-    others = None if control is None else _read_control(lists, items, control)
+    others, n_unknown = None, np.zeros(0, np.int64)
+    if control is not None:
+        others, n_unknown = _read_control(lists, items, control)
     code = None if secret is None else _find_secret(items, secret)
     tables = [items] if others is None else [items, others]
     game = Game(published, cover, tables, m, n, rng)
@@ -175,6 +193,7 @@ def assess(
         "singling out": game.single_out,
         "linkability": game.link,
         "inference": partial(game.infer, code),
+        "membership": partial(game.recognize, n_unknown),
     }
     with show_activity("assess"):
         lines = [_line(found) for name in dict.fromkeys(chosen) for found in plays[name]()]
@@ -229,23 +248,25 @@ def _draw_sensitive(
     return Itemsets(*relabel_rows(codes[by_row], offsets, targets, vocabulary), published.nulls)
 
 
-def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame) -> Itemsets:
-    """Return control rows by the codes of the original; items that it lacks are left out."""
-    hint = "hold rows back before you anonymize: frame, control = df[:n], df[n:]"
+def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame) -> tuple[Itemsets, Numbers]:
+    """Return control rows by the codes of the original, and how many items of each it lacks."""
     given = list_column(check_frame(control, "control"), lists.name)
     rows = Itemsets.from_series(given)
     code_of = items.lookup(rows.vocabulary)
     if not (code_of >= 0).any():
         got = f"{rows.n_rows:,} rows with {rows.n_items:,} items of type {rows.vocabulary.type}"
         raise ParameterError(
-            "no control row has an item of the original", where="control", got=got, hint=hint
+            "no control row has an item of the original", where="control", got=got, hint=_HOLD_BACK
         )
+    lengths = rows.lengths
     index = SupportIndex.of(rows).recode(code_of, items.n_items)
     rows = Itemsets(index.codes, index.offsets, items.vocabulary, rows.nulls)
     if shared := _count_shared(lists.index, items, given.index, rows):
         got = f"{shared:,} rows with the index and the items of a row of the original"
-        raise ParameterError("the control rows are in the original", where="control", got=got, hint=hint)
-    return rows
+        raise ParameterError(
+            "the control rows are in the original", where="control", got=got, hint=_HOLD_BACK
+        )
+    return rows, lengths - rows.lengths
 
 
 def _count_shared(index: pd.Index[Any], items: Itemsets, others: pd.Index[Any], control: Itemsets) -> int:
@@ -281,12 +302,12 @@ def _find_secret(items: Itemsets, secret: Any) -> int:
 
 @frozen
 class Played:
-    """Which attacks of a kind succeed, on the original and on control rows."""
+    """Which attacks of a kind succeed, on the original and on control rows; a number is a known share."""
 
     name: str
     success: Mask
-    control: Mask | None
-    baseline: Mask
+    control: Mask | float | None
+    baseline: Mask | float
 
 
 class Game:
@@ -366,7 +387,7 @@ class Game:
         yield Played("linkability", success, control[0] if control else None, baseline)
 
     def _link(self, table: Itemsets) -> Mask:
-        rows = self._draw_rows(table, 2)
+        rows = self._draw_rows(table.lengths, 2)
         persons = table.take(rows)
         order = np.lexsort((self.rng.random(len(persons.codes)), persons.rows))
         codes, is_first = (
@@ -380,18 +401,24 @@ class Game:
 
     def _find_near(self, codes: Codes, offsets: Offsets) -> Iterator[Numbers]:
         """Yield the released rows nearest to the labels of some items of each person."""
+        return starmap(self._nearest, self._overlap(codes, offsets, self.published))
+
+    def _overlap(
+        self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex
+    ) -> Iterator[tuple[Numbers, Floats]]:
+        """Yield the rows that share labels with some items of each person, and their overlaps."""
         items = csr(codes, offsets, self.labels.shape[0], _ONE)
         wanted = items @ self.labels
         wanted.data[:] = 1
         sizes = np.minimum(np.diff(wanted.indptr), np.diff(offsets))  # an item counts once if its labels vary
-        lengths = self.published.lengths
-        holders = csr(self.published.codes, self.published.offsets, self.published.n_items, _ONE).T.tocsr()
+        lengths = released.lengths
+        holders = csr(released.codes, released.offsets, self.published.n_items, _ONE).T.tocsr()
         for begin, end in _parts(wanted, np.arange(len(offsets)), holders):
             common = wanted[begin:end] @ holders
             for place in range(end - begin):
                 own = slice(common.indptr[place], common.indptr[place + 1])
                 rows, shared = common.indices[own], common.data[own]
-                yield self._nearest(rows, shared / (sizes[begin + place] + lengths[rows] - shared))
+                yield rows, shared / (sizes[begin + place] + lengths[rows] - shared)
 
     def _nearest(self, rows: Numbers, overlaps: Floats) -> Numbers:
         """Return the rows with the largest overlaps, ties at random."""
@@ -413,7 +440,7 @@ class Game:
     def _infer(self, table: Itemsets, secret: int | None) -> tuple[Mask, Mask, Mask]:
         """Return which guesses are right, with and without matching rows, and who has the secret."""
         if secret is None:
-            rows = self._draw_rows(table, 2)
+            rows = self._draw_rows(table.lengths, 2)
             codes, offsets = draw_subsets(table, rows, self.m + 1, self.rng)
             places = self.rng.integers(offsets[:-1], offsets[1:])
             hidden, offsets = codes[places], offsets - np.arange(len(offsets))
@@ -421,7 +448,7 @@ class Game:
             return guesses == hidden, most == hidden, np.ones(len(rows), np.bool_)
         index = SupportIndex.of(table).keep_items(np.arange(table.n_items) != secret)
         known = Itemsets(index.codes, index.offsets, table.vocabulary, table.nulls)
-        rows = self._draw_rows(known, 1)
+        rows = self._draw_rows(known.lengths)
         has: Mask = (known.lengths < table.lengths)[rows]
         codes, offsets = draw_subsets(known, rows, self.m, self.rng)
         has_it, is_usual = self._guess_secret(codes, offsets, secret)
@@ -461,9 +488,23 @@ class Game:
             guesses[begin + person] = item[order][first]
         return guesses, most
 
-    def _draw_rows(self, table: Itemsets, least: int) -> Numbers:
+    def recognize(self, n_unknown: Numbers) -> Iterator[Played]:
+        """Tell persons of the original from those of control rows, in pairs."""
+        original, control = self.tables
+        members, others = self._draw_rows(original.lengths), self._draw_rows(control.lengths + n_unknown)
+        n = min(len(members), len(others))
+        persons = original.take(members[:n]), control.take(others[:n])
+        codes = np.concatenate([each.codes for each in persons])
+        lengths = np.concatenate([each.lengths for each in persons])
+        near = self._overlap(codes, offsets_of(lengths), self.rows)
+        overlaps = [found.max(initial=0) for _, found in near]
+        is_known = np.append(np.ones(n), n_unknown[others[:n]] == 0)
+        places = np.argsort(np.lexsort((self.rng.random(2 * n), lengths, overlaps, is_known)))
+        yield Played("membership", places[:n] > places[n:], 0.5, 0.5)
+
+    def _draw_rows(self, lengths: Numbers, least: int = 1) -> Numbers:
         """Draw rows with at least so many items, each once."""
-        return self.rng.permutation(np.flatnonzero(table.lengths >= least))[: self.n]
+        return self.rng.permutation(np.flatnonzero(lengths >= least))[: self.n]
 
 
 def _match(slots: Any, offsets: Offsets, holders: Any) -> Iterator[tuple[int, int, Any]]:
@@ -508,21 +549,22 @@ def _line(played: Played) -> dict[str, Any]:
     """Return the line of a table."""
     success, control, baseline = (_share(each) for each in (played.success, played.control, played.baseline))
     n = len(played.success)
+    n_control = len(played.control) if isinstance(played.control, np.ndarray) else math.inf
     line = {"attack": played.name, "n_attacks": n, "success": success, "control": control}
-    if not n or (played.control is not None and not len(played.control)):
+    if not n or not n_control:
         risk = (math.nan,) * 3
     elif played.control is None:
         risk = (success, *wilson_interval(success, n))
     else:
-        risk = risk_interval(success, n, control, len(played.control))
+        risk = risk_interval(success, n, control, n_control)
     return line | {"baseline": baseline} | dict(zip(("risk", "low", "high"), risk, strict=True))
 
 
-def _share(found: Mask | None) -> float:
-    return math.nan if found is None or not len(found) else int(found.sum()) / len(found)
+def _share(found: Mask | float | None) -> float:
+    return math.nan if found is None or not np.size(found) else float(np.mean(found))
 
 
-def risk_interval(success: float, n: int, control: float, n_control: int) -> tuple[float, float, float]:
+def risk_interval(success: float, n: int, control: float, n_control: float) -> tuple[float, float, float]:
     """Return ``(success - control) / (1 - control)`` with its interval at 95 %; NaN if control is 1.
 
     The risk is 1 less a ratio of shares of failures, whose interval by MOVER-R follows from those of Wilson.
