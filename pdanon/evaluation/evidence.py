@@ -37,7 +37,7 @@ from pdanon.evaluation.html import (
     text_table,
     write_draft,
 )
-from pdanon.evaluation.matches import Facts, count_risks, thresholds
+from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
 from pdanon.evaluation.report import (
     known_losses,
     list_limits,
@@ -196,16 +196,6 @@ def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> Facts:
         for each in parts
     ]
     return {"rows": len(frame), "columns": described, "fingerprint": whole}
-
-
-def compare_thresholds(risk: Facts) -> list[Facts]:
-    """Return all thresholds, and whether the released rows meet them."""
-    fewest = None if risk["not_counted"] else risk["after"]["fewest"]
-    order = dict.fromkeys(("name", "authority", "least", "met"))
-    return [
-        order | asdict(each) | {"met": None if fewest is None else each.is_met(fewest)}
-        for each in thresholds.values()
-    ]
 
 
 def count_facts(
@@ -535,7 +525,7 @@ def _sections(evidence: Evidence) -> Iterator[str]:
         yield items
     yield _risk(evidence.risk)
     yield _thresholds(evidence)
-    yield section("What is not protected", *map(paragraph, evidence.not_protected))
+    yield section("What is not promised", *map(paragraph, evidence.not_protected))
     unmodified = [(each["column"], each["type"], each["judged"]) for each in evidence.unmodified]
     yield unmodified_section(unmodified, with_judged=True)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}

@@ -109,6 +109,11 @@ def paragraph(text: str, kind: str = "") -> str:
     return f'<p class="{kind}">{escape_html(text)}</p>' if kind else f"<p>{escape_html(text)}</p>"
 
 
+def points(texts: Iterable[str]) -> str:
+    """Return a list."""
+    return f"<ul>{''.join(f'<li>{escape_html(text)}</li>' for text in texts)}</ul>"
+
+
 def steps(todo: Lines) -> str:
     """Return a numbered list of problems, each with its hint."""
     entries = (

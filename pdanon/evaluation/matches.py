@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -359,6 +359,16 @@ thresholds = Thresholds(
         ),
     )
 )
+
+
+def compare_thresholds(risk: Facts) -> list[Facts]:
+    """Return all thresholds, and whether the released rows meet them, given the result of `count_risks`."""
+    fewest = None if risk["not_counted"] else risk["after"]["fewest"]
+    order = dict.fromkeys(("name", "authority", "least", "met"))
+    return [
+        order | asdict(each) | {"met": None if fewest is None else each.is_met(fewest)}
+        for each in thresholds.values()
+    ]
 
 
 def meets(result: Anonymized, name: str) -> ThresholdCheck:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -24,6 +24,7 @@ from pdanon.evaluation.html import (
     figure,
     frame_table,
     paragraph,
+    points,
     provenance,
     section,
     share,
@@ -33,6 +34,7 @@ from pdanon.evaluation.html import (
     write_document,
     write_draft,
 )
+from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
 from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.metrics.attack import share_named
 from pdanon.evaluation.metrics.risk import exposure
@@ -225,13 +227,11 @@ def _content(
         unmodified = recount_unmodified(result.frame, result.guarantee, column, judged)
         result = replace(result, unmodified=unmodified)
     made = provenance(result, original)  # computed first: it raises if SOURCE_DATE_EPOCH is invalid
+    yield '<div class="first">'
     yield _verdict(result)
     if result.holds:
-        others = [*map(str, (*result.passed_through, *unmodified.levels))]
-        limits = map(paragraph, list_limits(result.guarantee, others, unmodified.published))
-        yield section("What is not protected", *limits)
-    if assessment is not None:
-        yield _attacks(check_assessment(assessment))
+        yield from _overview(result, assessment)
+    yield "</div>"
     made_of = f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}"
     yield section("Summary", facts(made_of, headline(result)))
     yield section("Parameters", text_table("Parameters", parameter_texts(result), ["parameter", "value"]))
@@ -266,53 +266,116 @@ def _verdict(result: Anonymized) -> str:
 
 def list_limits(guarantee: Guarantee, unmodified: list[str], counted: UnmodifiedColumns) -> list[str]:
     """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
-    limits = ["Attackers who know more than that, or items that a person is known not to have."]
+    limits = ["Safety from attackers who know more, or items that a person lacks, or the algorithm."]
     if getattr(guarantee, "k", None) is None:
-        limits.append("Singling out: some known items of a person may match a single row, and all in it.")
-    if unmodified:
-        limits.append(f"The unmodified columns, alone or combined with others: {', '.join(unmodified)}.")
-        limits += [f"{sentence}." for sentence in counted.sentences()]
+        limits.append("That several rows match: what is known of a person may fit a single row.")
+    named = f"Safety of columns that are published as they are: {', '.join(unmodified) or 'there is none'}."
+    limits.append(" ".join([named, *(f"{sentence}." for sentence in counted.sentences())]))
     if any(hasattr(guarantee, name) for name in ("sensitive", "private")):
-        limits.append("Combinations of sensitive items: each one is limited alone.")
+        limits.append("Combinations of sensitive items: each item is limited alone.")
     else:
-        limits.append("What all matching rows have in common, which is learned without finding the row.")
+        limits.append("That matching rows differ: what all of them share is learned anyway.")
     return [
         *limits,
-        "Differences in likelihood among the matching rows, for attackers with data about similar people.",
-        "Another release about the same people, if both are compared.",
-        "What the published algorithm reveals about the tables that could have led to this release.",
-        "Whether a person has a row in the table at all.",
+        "That all matching rows are equally likely to be the person's.",
+        "That nobody learns who is in the table, or learns more from another release.",
     ]
 
 
-def _attacks(table: pd.DataFrame) -> str:
-    """Return the section with the attacks of `pdanon.assess`."""
+def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[str]:
+    """Yield the parts of the first page below the verdict."""
+    unmodified, lists = result.unmodified, recoded_lists(result)
+    risk = count_risks(result.frame, result.guarantee, next(iter(lists), None))
+    yield paragraph(
+        f"The sender counted this in all {counted(result, ',')}, by an audit of pdanon that does not use the "
+        "algorithm. An item is an entry of a person's list; columns with lists: "
+        f"{', '.join(map(str, lists)) or 'none'}. A row matches if it fits all that the attacker knows."
+    )
+    others = [*map(str, (*result.passed_through, *unmodified.levels))]
+    judged = unmodified.with_judged or UnmodifiedColumns()  # the alerts have the sentences about others
+    yield section("What is not promised", points(list_limits(result.guarantee, others, judged)))
+    yield section("Thresholds of authorities", *_thresholds(risk))
+    attacks, what = [*_one_more(risk)], _NOT_PLAYED
+    if assessment is not None:
+        attacks = [*map(_attack_cells, check_assessment(assessment).itertuples()), *attacks]
+        what = _PLAYED.format(assessment.attrs.get("control", ""))
+    header = ["attack", "what the attacker does, and how often it succeeds", "risk", "95 % interval"]
+    yield section("Attacks", paragraph(what), table("Attacks", header, attacks) if attacks else "")
+    yield section("What to ask next", points(_QUESTIONS))
+
+
+_NOT_PLAYED = (
+    "No attack was played for this page. Ask the sender to hold rows back before the release is made, and "
+    "for the table of pdanon.assess(original, result, control): singling out, linkability, inference and "
+    "membership."
+)
+_PLAYED = (
+    "Played on people in the release, and for comparison on people outside ({}). The risk is what the "
+    "release adds to the success, as a share of the tries that fail outside. It may be as high as the upper "
+    "end of the interval. If the interval includes 0, the release was not shown to help. Other attackers may "
+    "succeed more often."
+)
+_ATTACKERS = {
+    "singling out": "Describes one person by labels, which are published items or groups of items.",
+    "linkability": "Has two halves of a person's items, and links both to the same released row.",
+    "inference": "Knows items of a person, and guesses another, or whether the person has a secret one.",
+    "membership": "Has all items of two people, one of them in the release, and guesses which one it is.",
+}
+_QUESTIONS = (
+    "Is each row one person? Several rows of a person hide each other, and not the person.",
+    "Can an outsider learn more about a person than is assumed at the top?",
+    "Was another table about these people released? Ask for: pdanon audit --previous.",
+    "Is this page about the file that you received? Ask for the evidence, and count again: pdanon verify "
+    "evidence.json --release FILE.",
+)
+
+
+def _attack_cells(line: Any) -> list[Cell]:
+    success, outside, guesses = (_known_share(each).text for each in line[3:6])
     text = (
-        f"Attacks were played on the original and on other people: {table.attrs.get('control', '')}. Risk is "
-        "the success beyond that on control rows, with a 95 % interval. Other attackers may succeed more."
+        f"{_ATTACKERS.get(line.attack.partition(',')[0], '')} Success in {line.n_attacks:,} tries: {success}"
     )
-    header = ["attack", "attacks", "success", "control", "baseline", "risk", "low", "high"]
-    cells: list[Callable[[Any], Cell]] = [Cell, count, *[_known_share] * 6]
-    return section(
-        "Attacks", paragraph(text), frame_table("Attacks", header, table.set_index("attack"), cells)
-    )
+    text += f"; on people outside: {outside}; by guesses: {guesses}."
+    interval = "none" if isnan(line.low) else f"{100 * line.low:.3g} to {100 * line.high:.3g} %"
+    return [Cell(line.attack), Cell(text), _known_share(line.risk), Cell(interval, 0)]
 
 
 def _known_share(value: float) -> Cell:
-    return Cell("none", -1.0) if isnan(value) else share(value)
+    return Cell("not tried", -1.0) if isnan(value) else share(value)
+
+
+def _one_more(risk: Facts) -> Iterator[list[Cell]]:
+    """Yield the cells about an attacker with one item more than promised, if a number is promised."""
+    if beyond := risk.get("beyond"):
+        rows = risk["after"]["rows"]
+        text = f"Knows {beyond['items']:,} items, one more than assumed. Then fewer than {risk['k']:,} rows "
+        text += f"match for {beyond['after']:,} of all {rows:,} rows."
+        yield [Cell("one item more"), Cell(text), share(beyond["after"] / rows), Cell("exact count", 0)]
+
+
+def _thresholds(risk: Facts) -> Iterator[str]:
+    if risk["not_counted"]:
+        yield paragraph(f"Not counted. {risk['not_counted']}")
+        return
+    yield paragraph(
+        f"Fewest rows that match: {risk['after']['fewest']:,}. Authorities publish such numbers for their "
+        "own data, most of them for tables of counts. You decide whether one applies."
+    )
+    yield points(
+        f"{each['authority'].partition(',')[0]}: at least {each['least']:,}, "
+        f"{'met' if each['met'] else 'not met'}."
+        for each in compare_thresholds(risk)
+    )
 
 
 def _guarantee(result: Anonymized) -> str:
     model = result.guarantee
     # The first paragraph of the docstring defines the guarantee.
     meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
-    audited = "An audit checked the finished release. It is independent of the algorithm, and found that the "
-    audited += "guarantee holds." if result.holds else "guarantee does NOT hold."
     return section(
         "The guarantee",
         paragraph(repr(model), "model"),
         paragraph(" ".join(meaning.split())),
-        paragraph(audited),
     )
 
 

@@ -13,7 +13,6 @@ from pdanon.errors import PdanonError
 from pdanon.evaluation.evidence import (
     Evidence,
     RecountError,
-    compare_thresholds,
     count_facts,
     describe_table,
     named_items,
@@ -21,7 +20,7 @@ from pdanon.evaluation.evidence import (
     read_json,
 )
 from pdanon.evaluation.html import library_versions
-from pdanon.evaluation.matches import Facts, count_risks
+from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
 from pdanon.evaluation.report import ALL_ITEMS
 from pdanon.guarantees import audit as count_independently
 from pdanon.guarantees.verdict import Audit, Guarantee

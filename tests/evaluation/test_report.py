@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from html import unescape
+from itertools import chain, combinations, pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -110,7 +112,10 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     page = Page(path.read_text(encoding="utf-8"))
     assert page.texts("h1", "h2") == [
         "Release report",
-        "What is not protected",
+        "What is not promised",
+        "Thresholds of authorities",
+        "Attacks",
+        "What to ask next",
         "Summary",
         "Parameters",
         "The guarantee",
@@ -123,13 +128,7 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     ]
     marks = [text for text in page.texts("p") if "The release has its guarantee." in text]
     assert marks == [VERDICT]
-    limits = page.texts("p")[2:]
-    assert limits[0] == "Attackers who know more than that, or items that a person is known not to have."
-    assert "Whether a person has a row in the table at all." in limits
-    assert path.read_text(encoding="utf-8").index(limits[0]) < path.read_text(encoding="utf-8").index(
-        "<table"
-    )
-    assert any(text.endswith("matching rows, as in KmAnonymity(k=2, m=2).") for text in limits)
+    assert any(text.endswith("matching rows, as in KmAnonymity(k=2, m=2).") for text in page.texts("p"))
     assert "KmAnonymity(k=2, m=2)" in page.texts("p")
     assert rows_below(page, "Parameters")[0] == [
         "parameter",
@@ -337,6 +336,99 @@ def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
         assert found == (None if original is None else frame.txanon.fingerprint())
 
 
+# --- The first page, for those who accept or refuse a release
+
+
+BASKETS = pdanon.datasets.make_baskets(400, 20, random_state=1)[["items"]]
+
+
+@pytest.fixture(scope="module")
+def assessed():
+    """A release, and its attacks with control rows."""
+    df, control = BASKETS[:300], BASKETS[300:]
+    result = df.txanon.pcta(k=8, m=1)
+    return result, df.txanon.assess(result, control, n_attacks=100)
+
+
+def first_page(result, **given):
+    """The text of the first page, without markup, and the words that every detail below begins with."""
+    text = pdanon.evaluation.report.render(result, **given)
+    begin, end = text.index('<div class="first">'), text.index("<h2>Summary")
+    assert text[begin:end].count("<section>") == 5  # four, and that of the summary
+    return unescape(re.sub("<.*?>", " ", text[begin:end].replace("<wbr>", ""))), text
+
+
+def below_8(rows, m):
+    """Count the rows with a set of up to m items that fewer than 8 rows have."""
+    known = [{each for size in range(1, m + 1) for each in combinations(sorted(row), size)} for row in rows]
+    supports = Counter(chain.from_iterable(known))
+    return sum(any(supports[each] < 8 for each in row) for row in known)
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_the_first_page_has_promise_limits_attacks_and_thresholds(assessed):
+    result, attacks = assessed
+    page, _ = first_page(result, assessment=attacks)
+    places = [
+        "find at least 8 matching rows.",
+        *("The sender counted this in all 300 rows", "What is not promised", "who know more"),
+        *("as they are: there is none.", "Thresholds of authorities", "Attacks", "100 control rows"),
+        *("singling out, 1 label", "linkability", "inference", "one item more", "What to ask next"),
+    ]
+    assert [page.find(text) for text in places] == sorted({page.index(text) for text in places})
+    for line in attacks.itertuples():
+        assert f"{100 * line.low:.3g} to {100 * line.high:.3g} %" in page
+        assert f"Success in {line.n_attacks} tries: {100 * line.success:.3g} %" in page
+    fewest = result.meets("NHS Digital").fewest
+    assert f"Fewest rows that match: {fewest}. " in page
+    for each in pdanon.thresholds.values():
+        name, met = each.authority.partition(",")[0], "met" if fewest >= each.least else "not met"
+        assert f"{name}: at least {each.least}, {met}." in page
+    assert f"match for {below_8(result.frame['items'], 2)} of all 300 rows." in page
+    assert below_8(result.frame["items"], 2) > below_8(result.frame["items"], 1) == 0
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_without_attacks_the_first_page_says_how_to_play_them(assessed):
+    result, attacks = assessed
+    page, _ = first_page(result)
+    assert "No attack was played" in page
+    assert "pdanon.assess(original, result, control)" in page
+    assert "No attack" not in first_page(result, assessment=attacks)[0]
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_attacks_that_had_no_try_or_no_outsiders_are_not_called_failures():
+    df = frame_of([["a"]] * 3 + [["b"]] * 3)
+    result = df.txanon.pcta(k=2, m=1)
+    page, _ = first_page(result, assessment=df.txanon.assess(result))  # no row has two items
+    assert "no control rows: risk is the success" in page
+    assert "on people outside: not tried" in page
+    assert "Success in 0 tries: not tried" in page
+    assert "nan" not in page
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_the_first_page_escapes_and_names_no_item(assessed):
+    evil = "<script>"
+    rows = [{SECRET, "a"}, {"a", "b"}, {"a", "b"}, {"b"}]
+    result = frame_of(rows).assign(**{evil: "x"}).txanon.local_suppression("items", k=2, m=1)
+    table = assessed[1].assign(attack=evil)
+    table.attrs["control"] = evil
+    page, text = first_page(result, assessment=table)
+    assert page.count(evil) >= len(table) + 2  # the attacks, the control rows, and the column
+    assert text.count("<script>") == 1
+    assert SECRET not in text
+
+
+@pytest.mark.usefixtures("tables_only")
+def test_risk_that_cannot_be_counted_meets_no_threshold():
+    result = BASKETS.txanon.disassociate(k=5)
+    page, _ = first_page(result)
+    assert "Not counted. Rows of this release are parts of records" in page
+    assert "one item more" not in page
+
+
 # --- What it must not say
 
 
@@ -405,7 +497,7 @@ def test_a_guarantee_that_hides_no_row_says_so():
     for expected, results in told.items():
         for result in results:
             page = pdanon.evaluation.report.render(result)
-            assert ("Singling out: some known items of a person" in page) is expected
+            assert ("That several rows match: what is known" in page) is expected
 
 
 def test_no_row_of_the_data(frame):
@@ -489,7 +581,7 @@ def test_page_is_well_built(frame, result):
     page = Page(text)
     assert page.attributes("html") == [{"lang": "en"}]
     assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
-    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 10
+    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 13
     assert all("scope" in attributes for attributes in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
@@ -543,7 +635,7 @@ def test_without_matplotlib_there_are_tables_only(tmp_path):
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
     page = Page((tmp_path / "release.html").read_text(encoding="utf-8"))
     assert page.attributes("svg") == page.attributes("figure") == []
-    assert len(page.attributes("table")) == 7
+    assert len(page.attributes("table")) == 8
 
 
 @pytest.mark.usefixtures("tables_only")
@@ -638,6 +730,39 @@ def test_light_and_dark_are_drawn(browser, page):
     light, dark = brightness(browser, page)
     assert light > 0.85
     assert dark < 0.25
+
+
+@pytest.fixture
+def overview(assessed, tmp_path):
+    """The report of a release with an alert, a head and all attacks."""
+    result, attacks = assessed
+    df = BASKETS[:300].assign(store=[n // 20 for n in range(300)])
+    with pytest.warns(pdanon.IdentifierWarning):
+        result = df.txanon.pcta("items", k=8, m=1)
+    if "membership" not in attacks["attack"].tolist():
+        attacks = pd.concat([attacks, attacks[-1:].assign(attack="membership")])
+    path = tmp_path / "release.html"
+    result.report(path, original=df, assessment=attacks, dataset="baskets", recipient="A university")
+    return path
+
+
+@pytest.mark.slow
+def test_the_first_page_fits_on_a_screen(browser, overview):
+    script = "document.title = Math.ceil(document.querySelector('.first').getBoundingClientRect().bottom)"
+    dom, _ = browser(free(overview, script), "--window-size=1280,900", "--dump-dom")
+    assert 500 < int(re.search(r"<title>(\d+)</title>", dom).group(1)) <= 900
+
+
+@pytest.mark.slow
+def test_the_first_page_is_one_sheet_of_paper(browser, overview, tmp_path):
+    text = overview.read_text(encoding="utf-8").replace("@media print {", "@page { size: A4 } @media print {")
+    sheets = {}
+    for name, kept in {"first": text.partition("<section>\n<h2>Summary")[0], "whole": text}.items():
+        (tmp_path / name).with_suffix(".html").write_text(kept, encoding="utf-8")
+        printed = tmp_path / f"{name}.pdf"
+        browser(tmp_path / f"{name}.html", f"--print-to-pdf={printed}")
+        sheets[name] = len(re.findall(rb"/Type /Page\b", printed.read_bytes()))
+    assert sheets["first"] == 1 < sheets["whole"]
 
 
 # --- The head of a page, by its publisher
