@@ -150,10 +150,16 @@ class Changes(NamedTuple):
     of_occurrence: NDArray[Any]  # the entry of each occurrence of the column
 
 
-def number_losses(itemsets: Itemsets, deleted: Mask) -> Codes:
-    """Number the sets of items that rows lose, and return that of each row; 0 is the empty set."""
-    offsets = offsets_of(deleted)[itemsets.offsets]
-    ranks = ranks_of(itemsets.codes[deleted], offsets, itemsets.n_items)
+def number_changes(itemsets: Itemsets, changed: Mask, targets: Numbers | None = None) -> Codes:
+    """Number the sets of changes of rows, and return that of each row; 0 is the empty set.
+
+    ``targets`` is what each occurrence becomes; None if all that change are deleted.
+    """
+    offsets, codes = offsets_of(changed)[itemsets.offsets], itemsets.codes[changed]
+    if targets is not None:
+        edits = codes * (targets.max(initial=0) + 1) + targets[changed]
+        codes = np.unique(edits, return_inverse=True)[1].astype(np.int32)
+    ranks = ranks_of(codes, offsets, int(codes.max(initial=-1)) + 1)
     loses = np.diff(offsets) > 0
     numbers = np.zeros(itemsets.n_rows, np.int32)
     numbers[loses] = np.unique(ranks[loses], return_inverse=True)[1] + 1

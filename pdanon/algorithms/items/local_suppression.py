@@ -1,4 +1,4 @@
-"""Local suppression: delete single occurrences of items, in the rows that need it.
+"""Local suppression: delete single occurrences of items, or generalize them, in the rows that need it.
 
 A deletion for sets of what sdcMicro's local suppression is for categorical columns: Templ, Kowarik, Meindl,
 "Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro", Journal of Statistical Software
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
@@ -23,6 +24,7 @@ from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
+from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -34,9 +36,11 @@ from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import Labels
-from pdanon.recoding.recoding import Recoding, number_losses
+from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
 
+_STEEP = 0.6  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
+_TINY = 1e-9
 _TRIES = 4  # searches of a class: each takes little time, and the best of them deletes less
 
 
@@ -49,12 +53,13 @@ def local_suppression(
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    hierarchy: HierarchyLike | None = None,
     deletion_price: float | None = None,
     labels: Labels = "set",
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
-    """Anonymize by deleting single occurrences of items, in the rows that need it.
+    """Anonymize by deleting or generalizing single occurrences of items, in the rows that need it.
 
     Parameters
     ----------
@@ -67,10 +72,14 @@ def local_suppression(
         Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Deleting an occurrence costs as much.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        Generalize instead: an occurrence becomes a node of this hierarchy, in any form that ``Hierarchy.of``
+        accepts. Only what cannot be published below the root is deleted. Requires ``KmAnonymity``.
     deletion_price : float, optional
         Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Requires ``KmAnonymity``. With m=1, no items are joined.
+        the more items are joined. None: no sets. Requires ``KmAnonymity``, and excludes a hierarchy. With
+        m=1, no items are joined.
     labels : {"set", "short", "first"} or callable
         Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each.
@@ -84,10 +93,11 @@ def local_suppression(
     -------
     Anonymized
         A local recoding: each row is published as a subset of its items, which keep their type. With a
-        ``deletion_price``, it is a subset of the labels of its items, which are text. ``groups`` has the
-        number of the set of items that a row loses; 0 if it loses none. Keep it and the mapping secret: they
-        say what rows lost. Equal rows lose the same. Rows that lose all their items remain as empty rows:
-        none, or at least k.
+        ``deletion_price``, it is a subset of the labels of its items, which are text. With a ``hierarchy``,
+        an item can be published as it is in one row, and as a node in another. ``groups`` has the number of
+        the set of changes of a row; 0 if nothing changes. Keep it and the mapping secret: they say what rows
+        lost. Equal rows lose the same. Rows that lose all their items remain as empty rows: none, or at least
+        k.
 
     Raises
     ------
@@ -97,13 +107,15 @@ def local_suppression(
         others have no sensitive item.
     OutOfMemoryError
         If the pairs of items of all rows need more memory than there is.
+    HierarchyError
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid, or m is 3 or more and too many itemsets are rare.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``; the page of the algorithm has
-    the proof, also for a mixture. Counts are lower bounds: an item that a row lacks may have been deleted.
+    the proof, also for mixtures and nodes. Counts are lower bounds: an item that a row lacks may have been deleted.
 
     The search is an annealing over the supports of all items and pairs, from a safe release. Rare pairs are
     allowed at a price that rises, and later die: their price then falls only if they are in fewer rows. A
@@ -116,6 +128,11 @@ def local_suppression(
     known items (2 if there are more than 640 sets; more than 4,096 are not annealed), at a constant price
     that leaves rare itemsets. Then each set is deleted like an item, of the mean importance that rows lose
     with it.
+
+    With a ``hierarchy``, the same search decides which labels of a row rise to the next node with more
+    leaves. It is repeated until none rises, as a node may be rare beside other labels. The price of a step is
+    what it adds to NCP to the power 0.6. Children of the root are deleted. If a row has both a node and a
+    leaf below it, they stand for different items.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. About
     100 sweeps in each of up to two annealings take time linear in the pairs of rows with deletions or rare
@@ -143,6 +160,12 @@ def local_suppression(
     1      0   tea         tea        3
     2      1  rice        rice        1
     3      1  salt        <NA>        1
+
+    With a hierarchy, rare codes become their category where they are rare:
+
+    >>> df = pd.DataFrame({"codes": [["I10", "J45"], ["I10", "J45"], ["I10", "J44"], ["I11"], ["I12"]]})
+    >>> tree = pdanon.Hierarchy.prefixes(["I10", "I11", "I12", "J44", "J45"], lengths=(1,))
+    >>> df.txanon.local_suppression(k=2, m=2, hierarchy=tree).frame
     """
     return RECORD.release(locals())
 
@@ -154,10 +177,15 @@ def decide(
     guarantee: KmAnonymity | LmDiversity,
     weights: Any,
     random_state: Any,
+    hierarchy: HierarchyLike | None = None,
     deletion_price: Any = None,
 ) -> ListDecision:
-    """Decide which items are joined into sets, and which occurrences are deleted."""
+    """Decide which items are joined into sets, and which occurrences are deleted or generalized."""
     itemsets, seed = columns.itemsets, _seed(random_state)
+    if hierarchy is not None:
+        km = _check_generalized(guarantee, deletion_price)
+        recoding = _generalize(itemsets, hierarchy, importance(weights, itemsets), km, seed, report)
+        return decide_lists(columns, recoding, guarantee)
     sets = None
     if deletion_price is not None:
         sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
@@ -200,7 +228,7 @@ class LabelTable:
         """Return the recoding that deletes the other labels."""
         itemsets, sets = self.itemsets, self.sets
         deleted = ~kept[self.places()]
-        losses = number_losses(itemsets, deleted)
+        losses = number_changes(itemsets, deleted)
         if sets is None:
             return Recoding.of_deleted(deleted, itemsets, losses)
         return Recoding.of_clusters(np.where(deleted, -1, sets[itemsets.codes]), itemsets, losses)
@@ -212,6 +240,79 @@ class LabelTable:
         n = np.int64(self.joined.n_items)
         labels = self.joined.rows * n + self.joined.codes
         return np.searchsorted(labels, self.itemsets.rows * n + self.sets[self.itemsets.codes])
+
+
+def _generalize(
+    itemsets: Itemsets,
+    source: HierarchyLike,
+    weights: Floats | None,
+    guarantee: KmAnonymity,
+    seed: int,
+    report: Report,
+) -> Recoding:
+    """Move occurrences up a hierarchy, row by row, until no set of up to m labels of a row is rare."""
+    tree, leaves = Hierarchy.over(source, itemsets.vocabulary)
+    k, gone = check_k(guarantee.k), tree.n_nodes  # the number of what is deleted
+    above, prices = _steps_up(tree, leaves, weights)
+    first = nodes = leaves[itemsets.codes].astype(np.int64)  # the label of each occurrence
+    while True:
+        labels, node_of, place = _label_rows(itemsets, nodes, gone)
+        rows, places = _distinct_rows(SupportIndex.of(labels))
+        shown = node_of[rows.codes] != gone
+        price = prices[node_of]
+        price *= rows.singles.sum() / max(price @ rows.singles, _TINY)  # 1 on average, as of deletions
+        kept = shown.copy()
+        kept[shown] = deletions.protect(deletions.kept_rows(rows, shown), k, guarantee.m, price, seed, report)
+        if (kept == shown).all():
+            break
+        rises = (shown & ~kept)[places][place]
+        nodes = np.where(rises, above[nodes], nodes)
+    kept = deletions.with_enough_emptied(rows, kept, k)
+    kept = _suppress_more(labels, kept[places], np.zeros(labels.n_items, np.bool_), k)[place]
+    check_rows(itemsets.n_present if kept.all() else itemsets.n_rows, k)
+    changes = number_changes(itemsets, ~kept | (nodes != first), nodes)
+    return Recoding.of_cut(np.where(kept, nodes, -1), tree, changes)
+
+
+def _label_rows(itemsets: Itemsets, nodes: Numbers, most: int) -> tuple[Itemsets, Numbers, Numbers]:
+    """Return the rows of labels, the node of each label, and the place of that of each occurrence."""
+    labels = itemsets.relabel(nodes.astype(np.int32), pa.array(np.arange(most + 1)))
+    node_of = labels.vocabulary.to_numpy()
+    listed = labels.rows * (most + 1) + node_of[labels.codes]
+    return labels, node_of, np.searchsorted(listed, itemsets.rows * (most + 1) + nodes)
+
+
+def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> tuple[Numbers, Floats]:
+    """Return the next node with more leaves above each node, and what a step to it loses.
+
+    The number after the last node stands for a deletion: it is above the children of the root, and itself.
+    Prices count the largest importance of the items that the node stands for.
+    """
+    size, parent, gone = tree.leaves.astype(np.int64), tree.parent.astype(np.int64), tree.n_nodes
+    above = parent.copy()
+    while (equal := (above > 0) & (size[above] == size)).any():
+        above[equal] = parent[above[equal]]
+    above = np.append(np.where(above > 0, above, gone), gone)
+    lost = np.append(np.where(size > 1, size / tree.n_leaves, 0.0), 1.0) ** _STEEP
+    prices = lost[above] - lost
+    if weights is None:
+        return above, prices
+    worth, nodes = np.zeros(gone + 1), leaves
+    while nodes.any():  # up to the root, which is 0
+        np.maximum.at(worth, nodes, weights)
+        nodes = np.maximum(parent[nodes], 0)
+    return above, prices * worth
+
+
+def _check_generalized(guarantee: KmAnonymity | LmDiversity, price: Any) -> KmAnonymity:
+    """Check that nothing excludes a hierarchy, and return the guarantee."""
+    if not isinstance(guarantee, KmAnonymity):
+        what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
+        raise ParameterError(what, where="hierarchy", got=repr(guarantee), hint=hint)
+    if price is not None:
+        hint = "leave out one of them: items become sets or nodes"
+        raise ParameterError("deletion_price excludes a hierarchy", where="deletion_price", hint=hint)
+    return guarantee
 
 
 def _join_items(
@@ -240,8 +341,7 @@ def _keep(
 ) -> Mask:
     """Return whether each occurrence is kept; ``worth`` is the price of deleting one of each item."""
     k = check_k(guarantee.k)
-    number_of, rows = _distinct_rows(SupportIndex.of(itemsets))
-    places = ranges(rows.offsets[number_of], itemsets.lengths)[1]  # in the distinct rows
+    rows, places = _distinct_rows(SupportIndex.of(itemsets))
     if start is not None:
         start = start._replace(kept=mask_at(len(rows.codes), places[start.kept]))
     hidden = np.zeros(itemsets.n_items, np.bool_)
@@ -280,13 +380,14 @@ def _fewest_deleted(itemsets: Itemsets, guarantee: KmAnonymity) -> float:
     return float(rows.weights[exposed].sum() / max(rows.singles.sum(), 1))
 
 
-def _distinct_rows(index: SupportIndex) -> tuple[Numbers, SupportIndex]:
-    """Return the distinct rows in an order of their own, and the number of that of each row."""
+def _distinct_rows(index: SupportIndex) -> tuple[SupportIndex, Numbers]:
+    """Return the distinct rows in an order of their own, and the place of each occurrence in them."""
     ranks = ranks_of(index.codes, index.offsets, index.n_items)
     _, first, number_of = np.unique(ranks, return_index=True, return_inverse=True)
     rows = index.within(first)
     weights = sums(number_of, index.weights, len(first))
-    return number_of, SupportIndex(rows.codes, rows.offsets, rows.n_items, weights)
+    places = ranges(rows.offsets[number_of], index.lengths)[1]
+    return SupportIndex(rows.codes, rows.offsets, rows.n_items, weights), places
 
 
 def _delete_in_class(
@@ -300,14 +401,14 @@ def _delete_in_class(
     weights: Numbers | None = None,
 ) -> Codes:
     """Return the item of each occurrence of a class of rows; -1 if the occurrence is deleted."""
-    number_of, rows = _distinct_rows(index)
+    rows, places = _distinct_rows(index)
     worth = np.ones(index.n_items) if weights is None else weights / WEIGHT_STEPS
     prices = worth[rows.codes] * np.repeat(rows.weights, rows.lengths)
     first = _seed(None)
     tried = (deletions.protect(rows, k, m, worth, seed, report) for seed in range(first, first + _TRIES))
     kept = min(tried, key=lambda kept: prices[~kept].sum())
     kept = deletions.with_enough_emptied(rows, deletions.with_single_items(rows, kept, k), k)
-    return np.where(kept[ranges(rows.offsets[number_of], index.lengths)[1]], index.codes, np.int32(-1))
+    return np.where(kept[places], index.codes, np.int32(-1))
 
 
 def _seed(random_state: Any) -> int:

@@ -228,6 +228,10 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
         hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
     if result.parameters.get("algorithm") == "local_suppression":
+        if result.parameters["hierarchy"] is not None:
+            hint = "pass a release without a hierarchy, or with nodes that are the same in all rows"
+            problem = "rows that are generalized one by one cannot be refined"
+            raise ParameterError(problem, where="result", hint=hint)
         return refine_deletions
     if result.parameters.get("start") is not None:
         hint = "pass refine=True to the algorithm: it moves sets of the earlier release as a whole"

@@ -37,7 +37,7 @@ from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.loss import joint_loss, with_measure
-from pdanon.recoding.recoding import Recoding, mapping_table, number_losses
+from pdanon.recoding.recoding import Recoding, mapping_table, number_changes
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.risk import risk_of_classes
@@ -293,7 +293,7 @@ class Dataset:
         cluster_of = by_first_row(groups)
         of_row = cluster_of
         if self.transactions.deletes:  # rows of a cluster that lose the same are recoded equally
-            losses = number_losses(self.transactions.itemsets, numbers < 0)
+            losses = number_changes(self.transactions.itemsets, numbers < 0)
             of_row = by_first_row(cluster_of * (losses.max(initial=0) + np.int64(1)) + losses)
         recodings: list[Recoding] = []
         taken = [column.vocabulary for column in self.columns]  # labels of sets must differ from all of them
