@@ -242,6 +242,7 @@ for _name, _module in {
     "metrics": metrics,
     "metrics.classes": metrics.classes,
     "metrics.disclosure": metrics.disclosure,
+    "metrics.meaning": metrics.meaning,
     "metrics.patterns": metrics.patterns,
     "metrics.reconstruction": metrics.reconstruction,
     "plotting": plotting,

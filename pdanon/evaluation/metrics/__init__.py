@@ -4,7 +4,8 @@ from pdanon.evaluation.metrics import (
     disclosure,
     equivalence_classes as classes,
     group_reconstruction as reconstruction,
+    meaning,
     patterns,
 )
 
-__all__ = ["classes", "disclosure", "patterns", "reconstruction"]
+__all__ = ["classes", "disclosure", "meaning", "patterns", "reconstruction"]

@@ -138,8 +138,7 @@ def test_attacks_and_audits_read_the_nodes():
     assert (result.loss[["occurrences", "NCP"]] > 0).all()
     assert result.guarantee.audit(result.frame).holds
     assert pdanon.audit(result.frame, result.guarantee, independent=True).holds
-    table = frame.txanon.attack(result, n=100)
-    assert len(table)
+    assert frame.txanon.attack(result, n=100).cases["after"].min() >= 5
     assert len(frame.txanon.assess(result, n_attacks=50)) == 4
 
 
