@@ -45,7 +45,9 @@ def refutations(frame, guarantee):
     if None in roots:
         return None, None  # too many tables
     found, _ = find_refuted(table, *asked, np.zeros(len(table.sizes), np.bool_))
-    return len(found) > 0, not all(roots) or not naive.has_guarantee(frame, guarantee.k, guarantee.m or 9, guarantee.safe)
+    return len(found) > 0, not all(roots) or not naive.has_guarantee(
+        frame, guarantee.k, guarantee.m or 9, guarantee.safe
+    )
 
 
 def some_rows(random, letters=LETTERS):

@@ -39,7 +39,7 @@ from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
 
-_STEEP = 0.6  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
+_STEEP = 1 / 3  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
 _TINY = 1e-9
 _TRIES = 4  # searches of a class: each takes little time, and the best of them deletes less
 
@@ -115,7 +115,8 @@ def local_suppression(
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``; the page of the algorithm has
-    the proof, also for mixtures and nodes. Counts are lower bounds: an item that a row lacks may have been deleted.
+    the proof, also for mixtures and nodes. Counts are lower bounds: an item that a row lacks may have been
+    deleted.
 
     The search is an annealing over the supports of all items and pairs, from a safe release. Rare pairs are
     allowed at a price that rises, and later die: their price then falls only if they are in fewer rows. A
@@ -131,7 +132,7 @@ def local_suppression(
 
     With a ``hierarchy``, the same search decides which labels of a row rise to the next node with more
     leaves. It is repeated until none rises, as a node may be rare beside other labels. The price of a step is
-    what it adds to NCP to the power 0.6. Children of the root are deleted. If a row has both a node and a
+    what it adds to the cube root of NCP. Children of the root are deleted. If a row has both a node and a
     leaf below it, they stand for different items.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. About
@@ -272,12 +273,22 @@ def _generalize(
         if (kept == shown).all():
             break
         rises = (shown & ~kept)[places][place]
+        rises &= ~_are_above(np.unique(nodes[rises]), tree)[nodes]  # a node waits for those that may join it
         nodes = np.where(rises, above[nodes], nodes)
     kept = deletions.with_enough_emptied(rows, kept, k)
     kept = _suppress_more(labels, kept[places], np.zeros(labels.n_items, np.bool_), k)[place]
     check_rows(itemsets.n_present if kept.all() else itemsets.n_rows, k)
     changes = number_changes(itemsets, ~kept | (nodes != first), nodes)
     return Recoding.of_cut(np.where(kept, nodes, -1), tree, changes)
+
+
+def _are_above(nodes: Numbers, tree: Hierarchy) -> Mask:
+    """Return whether each node is above one of some nodes; the number after the last node is not."""
+    found, upper = np.zeros(tree.n_nodes + 1, np.bool_), tree.parent[nodes]
+    while (upper > 0).any():
+        found[upper] = True
+        upper = tree.parent[np.maximum(upper, 0)]
+    return found
 
 
 def _label_rows(itemsets: Itemsets, nodes: Numbers, most: int) -> tuple[Itemsets, Numbers, Numbers]:
