@@ -171,9 +171,10 @@ def check_files(arguments: Arguments) -> None:
             check_replaceable(path, overwrite=arguments.overwrite)
     if arguments.join is not None and not is_csv(str(arguments.target)):
         raise ParameterError("--join needs a release in CSV", where=str(arguments.target))
-    if arguments.head and not (arguments.report or arguments.evidence):
+    shown = arguments.head or (arguments.target and arguments.control)
+    if shown and not (arguments.report or arguments.evidence):
         hint = "pass --evidence evidence.json, --report release.html or both"
-        raise ParameterError("--head is of a page, and none is written", hint=hint)
+        raise ParameterError("--head and --control are of a page, and none is written", hint=hint)
     if is_text(arguments.source) and not (form_of(arguments).has_no_joined_text or is_raw(arguments)):
         _check_separator(arguments)
     if arguments.separator is not None or arguments.join is not None:

@@ -346,10 +346,15 @@ def _anonymize(arguments: Arguments) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments, options | {"max_loss": most}, running)
     frame, linked = read_with_persons(arguments)
+    others = _read_control(arguments)
     with running, show_warnings(_TO_KEEP):
         request = options | {"max_loss": most}
         persons, risk = unit_of(arguments), arguments.max_risk
         result = release_table(frame, name, arguments.column, persons, request, risk)
+    attacks = None
+    if others is not None:
+        with stage("attacking", has_bar=True):
+            attacks = assess(frame, result, others, arguments.column)
     with stage(f"writing {arguments.target}"):
         files, confidential = release_writers(
             result,
@@ -360,6 +365,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
             separator=arguments.join or arguments.separator,
             head=dict(arguments.head),
             escape_formulas=arguments.escape_formulas,
+            assessment=attacks,
         )
         write_whole(files, confidential, overwrite=arguments.overwrite)
     if in_chunks(result) and options.get("keep"):
@@ -464,6 +470,10 @@ def _audit_table(table: pd.DataFrame | Path | str, arguments: Arguments, guarant
     if earlier:
         previous = [*zip(previous, earlier, strict=True)]
     return after(table, previous, key=key, mapping=mapping).audit(guarantee, arguments.column)
+
+
+def _read_control(arguments: Arguments) -> pd.DataFrame | None:
+    return None if arguments.control is None else read(arguments.control, arguments)
 
 
 def _read_mapping(path: Path | None) -> pd.DataFrame | None:
@@ -574,13 +584,13 @@ def _assess(arguments: Arguments) -> Outcome:
     if planned := _plan(arguments):
         return planned
     original, release = (read(path, arguments) for path in (arguments.source, arguments.release))
-    control = None if arguments.control is None else read(arguments.control, arguments)
+    others = _read_control(arguments)
     names = ("attacks", "m", "n_attacks", "random_state")
     request: Parameters = {name: getattr(arguments, name) for name in names}
     mapping = _read_mapping(arguments.mapping)
     with stage("attacking", has_bar=True):
         table = assess(
-            original, release, control, arguments.infer, arguments.column, mapping=mapping, **request
+            original, release, others, arguments.infer, arguments.column, mapping=mapping, **request
         )
     if arguments.out:
         write_confidential(table, arguments.out, overwrite=arguments.overwrite)

@@ -325,6 +325,9 @@ _ANONYMIZE: _Arguments = {
     "--evidence": file(
         "write the facts of the release for those who approve it: .json, and .html beside it", new_evidence
     ),
+    "--control": one(
+        "rows of other people, held back before: attack them and the release, for report and evidence", "FILE"
+    ),
     "--head": one(
         f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)",
         "NAME=TEXT",

@@ -38,7 +38,9 @@ from pdanon.evaluation.html import (
     write_draft,
 )
 from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
+from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.report import (
+    attacks_section,
     known_losses,
     list_limits,
     loss_table,
@@ -106,6 +108,7 @@ def collect(
     population: pd.DataFrame | FilePath | None = None,
     redact: str = "unpublished",
     independent: bool = False,
+    assessment: pd.DataFrame | None = None,
 ) -> Evidence:
     """Collect the facts of a result: see `Anonymized.evidence`."""
     check_known(redact, REDACTIONS, "redaction", where="redact")
@@ -131,6 +134,8 @@ def collect(
             raise GuaranteeError("the independent audit disagrees", where="result.frame", got=got, hint=hint)
         confirmed["independent"] = repr(other.guarantee)
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
+    if assessment is not None:
+        risk["attacks"] = _describe_attacks(check_assessment(assessment))
     tables = _tables(result, original, redact)
     alerts = [*filter(None, [shortfall(result.parameters, guarantee), result.useless])]
     facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
@@ -156,6 +161,12 @@ def _read_population(population: Any) -> pd.DataFrame | None:
         got, hint = type(population).__name__, "pass a frame, or the path of a .parquet file"
         raise ParameterError("the population is not a table", where="population", got=got, hint=hint)
     return read_parquet(population)
+
+
+def _describe_attacks(table: pd.DataFrame) -> Facts:
+    """Return a table of attacks as plain data."""
+    known = table.astype(object).where(table.notna(), None)
+    return {"control": table.attrs.get("control", ""), "lines": known.to_dict("records")}
 
 
 def _may_name(result: Anonymized, redact: str) -> MayName:
@@ -524,6 +535,11 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     if items := _items(evidence):
         yield items
     yield _risk(evidence.risk)
+    if attacks := evidence.risk.get("attacks"):
+        lines = pd.DataFrame(attacks["lines"])
+        played = lines.set_index("attack").astype("float64").reset_index().astype({"n_attacks": "int64"})
+        played.attrs["control"] = attacks["control"]
+        yield attacks_section(played, evidence.risk)
     yield _thresholds(evidence)
     yield section("What is not promised", *map(paragraph, evidence.not_protected))
     unmodified = [(each["column"], each["type"], each["judged"]) for each in evidence.unmodified]

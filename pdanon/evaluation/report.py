@@ -295,13 +295,18 @@ def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[s
     judged = unmodified.with_judged or UnmodifiedColumns()  # the alerts have the sentences about others
     yield section("What is not promised", points(list_limits(result.guarantee, others, judged)))
     yield section("Thresholds of authorities", *_thresholds(risk))
+    yield attacks_section(assessment, risk)
+    yield section("What to ask next", points(_QUESTIONS))
+
+
+def attacks_section(assessment: pd.DataFrame | None, risk: Facts) -> str:
+    """Return the section with the attacks of `pdanon.assess`, and the one of the next item."""
     attacks, what = [*_one_more(risk)], _NOT_PLAYED
     if assessment is not None:
         attacks = [*map(_attack_cells, check_assessment(assessment).itertuples()), *attacks]
         what = _PLAYED.format(assessment.attrs.get("control", ""))
     header = ["attack", "what the attacker does, and how often it succeeds", "risk", "95 % interval"]
-    yield section("Attacks", paragraph(what), table("Attacks", header, attacks) if attacks else "")
-    yield section("What to ask next", points(_QUESTIONS))
+    return section("Attacks", paragraph(what), table("Attacks", header, attacks) if attacks else "")
 
 
 _NOT_PLAYED = (

@@ -266,7 +266,7 @@ def _check_facts(
         yield from _check_risk(stored, release, guarantee, column, before)
         unchecked += ["verdict.alerts", *([] if names_all else ["promise"])]
         unchecked += ["risk.before", "risk.beyond.before"] if has_before and before is None else []
-        unchecked += ["risk.journalist"] if stored.risk.get("journalist") else []
+        unchecked += [f"risk.{name}" for name in ("journalist", "attacks") if stored.risk.get(name)]
     yield Check("stated", None, ", ".join(sorted({*unchecked})))
 
 

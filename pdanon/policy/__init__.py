@@ -745,10 +745,12 @@ def release_writers(
     separator: str | None,
     head: Mapping[str, str],
     escape_formulas: bool = False,
+    assessment: pd.DataFrame | None = None,
 ) -> tuple[Writers, list[Path | str]]:
     """Return the functions that write outputs by file, and the files that only their owner may read."""
     # The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of
     # the original, and ``separator`` that of items in a release in CSV.
+    facts: dict[str, Any] = {"head": head, "assessment": assessment}
     plain = partial(write_plain, escape_formulas=escape_formulas)
     lists = partial(write_table, column=form.lists, separator=separator, escape_formulas=escape_formulas)
     loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
@@ -756,7 +758,7 @@ def release_writers(
     tables |= {name: getattr(result, name) for name in ("mapping", "legend") if name in outputs}
     writers: dict[str, Callable[[Path], object]] = {
         **{name: partial(plain, table) for name, table in tables.items()},
-        "report": partial(write_page, result, original=original, head=head),
+        "report": partial(write_page, result, original=original, **facts),
         "release": partial(plain if form.has_lines else lists, result.frame),
     }
     files: Writers = {}
@@ -766,7 +768,7 @@ def release_writers(
         files |= link_files(persons, result.frame, form.lists, links, secret)
         confidential += files
     if "evidence" in outputs:
-        evidence, theirs = evidence_files(collect(result, original, head=head), outputs["evidence"])
+        evidence, theirs = evidence_files(collect(result, original, **facts), outputs["evidence"])
         files |= evidence
         confidential += theirs
     return files | {outputs[name]: write for name, write in writers.items() if name in outputs}, confidential

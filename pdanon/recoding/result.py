@@ -363,6 +363,7 @@ class Anonymized(Labelled):
         population: pd.DataFrame | str | os.PathLike[str] | None = None,
         redact: str = "unpublished",
         independent: bool = False,
+        assessment: pd.DataFrame | None = None,
     ) -> None:
         """Write what was promised, counted and published, for those who approve a release or check it later.
 
@@ -388,6 +389,8 @@ class Anonymized(Labelled):
             does not publish, all (for a public page), or none (for the people who approve).
         independent : bool
             Also count the guarantee by the independent audit of `pdanon.audit`, and state that it agreed.
+        assessment : pandas.DataFrame, optional
+            The table of `pdanon.assess` for this release, to state the attacks. A secret is not named.
 
         Raises
         ------
@@ -398,7 +401,7 @@ class Anonymized(Labelled):
             mapping and the classes.
         ParameterError
             If the release was not made from the original, the population is smaller or lacks rows of the
-            release, or another argument is invalid.
+            release, ``assessment`` is no such table, or another argument is invalid.
 
         Notes
         -----
@@ -429,7 +432,7 @@ class Anonymized(Labelled):
         head = {name: text for name, text in locals().items() if name in HEAD}
         refuse_units(self)
         given = {"population": population, "redact": redact, "independent": independent}
-        Views.evidence(self, path, original, head=head, **given)
+        Views.evidence(self, path, original, head=head, assessment=assessment, **given)
 
     @called_by_name
     def meets(self, threshold: str) -> ThresholdCheck:

@@ -46,15 +46,33 @@ def test_the_head_is_on_both_pages(here, run):  # noqa: F811
         assert "a=b &lt;c&gt;" in text
 
 
+def test_control_rows_add_the_attacks_to_both_pages(here, run):  # noqa: F811
+    pdanon.to_parquet(pd.DataFrame({"items": [[SALT], ["tea", "figs"]]}), "others.parquet")
+    code, _, err = run(*RELEASE, "--report", "r.html", "--control", "others.parquet")
+    assert (code, err) == (0, "")
+    attacks = json.loads(Path("e.json").read_text())["risk"]["attacks"]
+    original, others = map(pdanon.read_parquet, ("in.parquet", "others.parquet"))
+    result = pdanon.read_parquet("out.parquet"), pdanon.read_parquet("map.parquet")
+    played = pdanon.assess(original, result[0], others, mapping=result[1])
+    assert [line["success"] for line in attacks["lines"]] == played["success"].tolist()
+    assert attacks["lines"][-1]["attack"] == "membership"
+    for page in ("e.html", "r.html"):
+        assert "2 control rows" in Path(page).read_text()
+    assert run("verify", "e.json", "--release", "out.parquet")[0] == 0
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        ((*RELEASE[:-2], "--control", "in.parquet"), "pass --evidence evidence.json"),
+        ((*RELEASE, "--control", "in.parquet"), "the control rows are in the original"),
+        ((*RELEASE, "--control", "nowhere.parquet"), "nowhere.parquet"),
         ((*RELEASE, "--head", "titel=May"), "'titel=May' is not a text of a head"),
         ((*RELEASE, "--head", "title"), "write one of title, dataset"),
         ((*RELEASE[:-2], "--head", "title=May"), "pass --evidence evidence.json"),
     ],
 )
-def test_a_head_without_a_page_or_a_name_is_refused(here, run, words, message):  # noqa: F811
+def test_a_head_or_control_rows_without_a_page_or_wrong_ones_are_refused(here, run, words, message):  # noqa: F811
     code, _, err = run(*words)
     assert (code, message in err) == (2, True), err
     assert not Path("out.parquet").exists()

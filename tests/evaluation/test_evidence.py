@@ -17,7 +17,7 @@ import pytest
 from conftest import SECRET, frame_of
 from contract import ARGUMENTS, run
 from naive import itemsets as naive
-from pages import Page
+from pages import Page, rows_below
 
 import pdanon
 from pdanon import FormatError, GuaranteeError, ParameterError, guarantees
@@ -96,6 +96,38 @@ def test_evidence_follows_its_schema_and_matches_its_release(name, tmp_path):
     assert page.texts("h1") == ["May"]
     assert content["promise"] in page.texts("p")
     assert any("It is not legal advice" in text for text in page.texts("p"))
+
+
+def test_attacks_are_stated_without_the_secret(tmp_path):
+    frame = frame_of([["a", "b", SECRET], ["b", "c"], ["a", "b", "c"], ["d"], ["d", "a"], ["a", "b"]] * 3)
+    result, path = frame.txanon.local_suppression(k=4, m=2), tmp_path / "evidence.json"
+    control = frame_of([["a", SECRET], ["b", "d"], ["c"]] * 4)
+    for others, names in ((None, ["inference"]), (control, ["inference", "membership"])):
+        played = frame.txanon.assess(result, others, SECRET, attacks=names, n_attacks=10)
+        result.evidence(path, assessment=played, redact="all")
+        content, page = json.loads(path.read_text()), path.with_suffix(".html").read_text(encoding="utf-8")
+        jsonschema.validate(content, SCHEMA)
+        assert SECRET not in f"{content}{page}"
+        attacks = content["risk"]["attacks"]
+        assert attacks["control"] == played.attrs["control"]
+        assert attacks["control"] in page
+        pd.testing.assert_frame_equal(
+            pd.DataFrame(attacks["lines"], dtype=object).fillna(-1), played.fillna(-1), check_dtype=False
+        )
+        assert attacks["lines"][-1 if others is None else -2]["attack"] == "inference, recall"
+        cells, _ = rows_below(Page(page), "Attacks")
+        assert cells[9::8] == [str(n) for n in played["n_attacks"]]
+        assert cells[-5] == ("none" if others is None else "50 %")
+        found = pdanon.verify(path, result.frame)
+        assert found.matches
+        assert "risk.attacks" in found.checks[-1].found.split(", ")
+    content["risk"]["attacks"]["lines"][-1]["risk"] = 0
+    path.write_text(json.dumps(content))
+    assert [check.part for check in pdanon.verify(path, result.frame).checks if check.matches is False] == [
+        "seal"
+    ]
+    with pytest.raises(ParameterError, match="no table of assess"):
+        result.evidence(path, assessment=control)
 
 
 def test_the_page_is_marked_by_what_was_found():
