@@ -82,6 +82,7 @@ def verify(
     original: pd.DataFrame | None = None,
     mapping: pd.DataFrame | None = None,
     classes: pd.DataFrame | None = None,
+    population: pd.DataFrame | None = None,
     independent: bool = False,
 ) -> Verification:
     """Count the facts of evidence again from the tables of a release, and compare them.
@@ -99,6 +100,9 @@ def verify(
         Guarantees by constraints or rules need it.
     classes : pandas.DataFrame, optional
         The second table of a release by `cahd` or `disassociate`.
+    population : pandas.DataFrame, optional
+        The population of the evidence, in the form of the release, to compare the journalist risk. Beside
+        `KmAnonymity`, its ``fewest`` is the largest k for which the release has `KMap`.
     independent : bool
         Also count the guarantee by the independent audit of `pdanon.audit`.
 
@@ -148,6 +152,8 @@ def verify(
     for name, table in tables.items():
         if table is not None or name == "release":
             check_frame(table, name)
+    if population is not None:
+        check_frame(population, "population")
     checks = [_check_seal(stored, seal), _check_versions(stored)]
     checks += [
         _check_table(name, stored.tables[name], tables[name]) for name in tables if name in stored.tables
@@ -155,7 +161,7 @@ def verify(
     checks += [
         _check_unknown(name) for name in tables if tables[name] is not None and name not in stored.tables
     ]
-    facts = _check_facts(stored, release, mapping, classes, original, independent)
+    facts = _check_facts(stored, release, mapping, classes, original, population, independent)
     return Verification((*checks, *facts))
 
 
@@ -225,6 +231,7 @@ def _check_facts(
     mapping: pd.DataFrame | None,
     classes: pd.DataFrame | None,
     original: pd.DataFrame | None,
+    population: pd.DataFrame | None,
     independent: bool,
 ) -> Iterator[Check]:
     """Count the guarantee and what follows from it again, and list what cannot be counted."""
@@ -263,10 +270,11 @@ def _check_facts(
         yield _check_unmodified(stored, now, len(now["verdict"]["alerts"]) - len(alerts))
         has_before = stored.risk.get("before") is not None
         before = original if has_before and names_all else None
-        yield from _check_risk(stored, release, guarantee, column, before)
+        yield from _check_risk(stored, release, guarantee, column, before, population)
         unchecked += ["verdict.alerts", *([] if names_all else ["promise"])]
         unchecked += ["risk.before", "risk.beyond.before"] if has_before and before is None else []
-        unchecked += [f"risk.{name}" for name in ("journalist", "attacks") if stored.risk.get(name)]
+        names = ("journalist", "attacks") if population is None else ("attacks",)
+        unchecked += [f"risk.{name}" for name in names if stored.risk.get(name)]
     yield Check("stated", None, ", ".join(sorted({*unchecked})))
 
 
@@ -335,14 +343,16 @@ def _check_risk(
     guarantee: Guarantee,
     column: Hashable | None,
     before: pd.DataFrame | None,
+    population: pd.DataFrame | None,
 ) -> Iterator[Check]:
     """Count the risk and the thresholds again."""
     try:
-        now = count_risks(release, guarantee, column, before)
+        now = count_risks(release, guarantee, column, before, population)
     except PdanonError as error:
         yield Check("risk", False, f"not counted again: {_first_line(error)}")
         return
-    then, again = (_comparable(each, before is not None) for each in (stored.risk, now))
+    unknown = {name for name, table in {"before": before, "journalist": population}.items() if table is None}
+    then, again = (_comparable(each, unknown) for each in (stored.risk, now))
     others = [name for name, value in again.items() if then.get(name) != value]
     found = "before and after counted again" if before is not None else "after counted again"
     yield _compare("risk", others, found)
@@ -357,14 +367,13 @@ def _compare(part: str, others: list[str], found: str) -> Check:
     return Check(part, not others, f"other values: {', '.join(others)}" if others else found)
 
 
-def _comparable(risk: Facts, with_before: bool) -> Facts:
-    """Return the risks that can be counted again: not those in a population, nor before without a table."""
-    parts = {name: value for name, value in risk.items() if name != "journalist"}
-    if not with_before:
-        parts.pop("before", None)
-        if parts.get("beyond"):
-            parts["beyond"] = {name: value for name, value in parts["beyond"].items() if name != "before"}
-    return parts
+def _comparable(risk: Facts, unknown: set[str]) -> Facts:
+    """Return the risks that can be counted again: not those of tables that were not passed."""
+    return {
+        name: _comparable(value, unknown) if isinstance(value, dict) else value
+        for name, value in risk.items()
+        if name not in unknown
+    }
 
 
 def _first_line(error: Exception) -> str:

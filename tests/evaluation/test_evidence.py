@@ -16,10 +16,12 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
 from contract import ARGUMENTS, run
+from hypothesis import HealthCheck, given, settings, strategies as st
 from naive import itemsets as naive
 from pages import Page, rows_below
 
 import pdanon
+from examples import examples
 from pdanon import FormatError, GuaranteeError, ParameterError, guarantees
 from pdanon.evaluation import verification
 from pdanon.evaluation.evidence import collect, first_violation, read_json, render
@@ -270,6 +272,45 @@ def test_a_population_has_more_matches(tmp_path):
     assert again == population
 
 
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sets(st.sampled_from("abc"), max_size=3), min_size=2, max_size=6), st.data())
+def test_the_fewest_people_of_a_population_are_k_of_k_map(tmp_path, rows, data):
+    frame, m = frame_of([*rows, *rows]), data.draw(st.integers(1, 2))
+    others = data.draw(st.lists(st.sampled_from(rows), max_size=4))
+    result = frame.txanon.pcta(k=2, m=m)
+    more = pd.concat([result.frame, frame_of([*rows, *others])], ignore_index=True)
+    result.evidence(tmp_path / "e.json", population=more)
+    fewest = json.loads((tmp_path / "e.json").read_text())["risk"]["journalist"]["fewest"]
+    for k, holds in ((fewest, True), (fewest + 1, False)):
+        assert k < 2 or result.frame.txanon.audit(pdanon.KMap(k=k, m=m, population=more)).holds == holds
+    found = pdanon.verify(tmp_path / "e.json", result.frame, population=more)
+    assert found.matches, found
+    assert "journalist" not in found.checks[-1].found
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda people: people, None),
+        (lambda people: people.iloc[24:], "this is not the population"),
+        (lambda people: people.iloc[:5], "the population is smaller than the table"),
+        (lambda people: people.iloc[:24], "other values: journalist"),
+    ],
+)
+def test_another_population_is_found(change, message, tmp_path):
+    result = RELEASES["pcta"](people())
+    more = pd.concat([result.frame, pd.concat([result.frame.iloc[:1]] * 30)], ignore_index=True)
+    result.evidence(tmp_path / "e.json", population=more)
+    outcome = pdanon.verify(tmp_path / "e.json", result.frame, population=change(more))
+    found = {each.part: each for each in outcome.checks}
+    assert found["risk"].matches == (message is None)
+    assert message is None or message in found["risk"].found
+    result.evidence(tmp_path / "e.json")
+    assert not pdanon.verify(tmp_path / "e.json", result.frame, population=more).matches
+    with pytest.raises(ParameterError, match="population must be"):
+        pdanon.verify(tmp_path / "e.json", result.frame, population="people.parquet")
+
+
 @pytest.mark.parametrize("name", ["quasi", "both"])
 def test_a_population_in_which_only_others_are_rare_has_no_higher_risk(name):
     result = RELEASES[name](people())
@@ -361,9 +402,9 @@ def test_only_its_owner_reads_what_describes_the_original(tmp_path):
     frame = people()[["codes"]]
     result = frame.txanon.pcta(k=3, m=2)
     private = [{"original": frame}, {}, {"redact": "none"}, {"redact": "all", "original": frame}]
-    for number, given in enumerate([*private, {"redact": "all"}]):
+    for number, options in enumerate([*private, {"redact": "all"}]):
         path = tmp_path / f"{number}.json"
-        result.evidence(path, **given)
+        result.evidence(path, **options)
         mode = {stat.S_IMODE(path.with_suffix(suffix).stat().st_mode) for suffix in (".json", ".html")}
         assert (mode == {0o600}) == (number < len(private))
     assert "mapping" not in json.loads(path.read_text())["tables"]
