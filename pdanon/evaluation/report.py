@@ -266,10 +266,10 @@ def _verdict(result: Anonymized) -> str:
 
 def list_limits(guarantee: Guarantee, unmodified: list[str], counted: UnmodifiedColumns) -> list[str]:
     """Return sentences about what a guarantee leaves open, given the unmodified columns and their counts."""
-    limits = ["Safety from attackers who know more, or items that a person lacks, or the algorithm."]
+    limits = ["Safety from those who know more, or what a person lacks, or the algorithm."]
     if getattr(guarantee, "k", None) is None:
         limits.append("That several rows match: what is known of a person may fit a single row.")
-    named = f"Safety of columns that are published as they are: {', '.join(unmodified) or 'there is none'}."
+    named = f"Safety of columns that are published as they are (here: {', '.join(unmodified) or 'none'})."
     limits.append(" ".join([named, *(f"{sentence}." for sentence in counted.sentences())]))
     if any(hasattr(guarantee, name) for name in ("sensitive", "private")):
         limits.append("Combinations of sensitive items: each item is limited alone.")
@@ -317,11 +317,11 @@ _NOT_PLAYED = (
 _PLAYED = (
     "Played on people in the release, and for comparison on people outside ({}). The risk is what the "
     "release adds to the success, as a share of the tries that fail outside. It may be as high as the upper "
-    "end of the interval. If the interval includes 0, the release was not shown to help. Other attackers may "
-    "succeed more often."
+    "end of the interval. Unless all of the interval is above 0, the release was not shown to help. Other "
+    "attackers may succeed more often."
 )
 _ATTACKERS = {
-    "singling out": "Describes one person by labels, which are published items or groups of items.",
+    "singling out": "Finds labels (published items, or groups of items) that only one person has.",
     "linkability": "Has two halves of a person's items, and links both to the same released row.",
     "inference": "Knows items of a person, and guesses another, or whether the person has a secret one.",
     "membership": "Has all items of two people, one of them in the release, and guesses which one it is.",

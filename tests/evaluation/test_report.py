@@ -372,7 +372,7 @@ def test_the_first_page_has_promise_limits_attacks_and_thresholds(assessed):
     places = [
         "find at least 8 matching rows.",
         *("The sender counted this in all 300 rows", "What is not promised", "who know more"),
-        *("as they are: there is none.", "Thresholds of authorities", "Attacks", "100 control rows"),
+        *("as they are (here: none).", "Thresholds of authorities", "Attacks", "100 control rows"),
         *("singling out, 1 label", "linkability", "inference", "one item more", "What to ask next"),
     ]
     assert [page.find(text) for text in places] == sorted({page.index(text) for text in places})
