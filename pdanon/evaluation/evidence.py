@@ -37,7 +37,7 @@ from pdanon.evaluation.html import (
     text_table,
     write_draft,
 )
-from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
+from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks, describe_attacker
 from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.report import (
     attacks_section,
@@ -593,7 +593,7 @@ def _risk(risk: Facts) -> str:
         [Cell(text), *(_risk_cell(key, each) for each in tables.values())]
         for key, text in _risk_texts(risk).items()
     ]
-    parts = [paragraph(_attacker(risk)), table("Risk", ["", *tables], rows)]
+    parts = [paragraph(describe_attacker(risk)), table("Risk", ["", *tables], rows)]
     if beyond := risk["beyond"]:
         parts.append(paragraph(_beyond_text(risk, beyond)))
     if found := risk["journalist"]:
@@ -605,15 +605,6 @@ def _risk(risk: Facts) -> str:
             )
         )
     return section(title, *parts)
-
-
-def _attacker(risk: Facts) -> str:
-    number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
-    item = "item" if risk["items"] == 1 else "items"
-    kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]
-    columns = [f"{number} {kind} in {', '.join(risk['columns'])}"] if risk["columns"] else []
-    text = f"The attacker knows of a person: {'; '.join([*risk['quasi'], *columns])}. "
-    return f"{text}Of all such knowledge, the one with the fewest matching rows counts."
 
 
 def _risk_texts(risk: Facts) -> dict[str, str]:

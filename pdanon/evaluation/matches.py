@@ -90,6 +90,16 @@ def _risks_of(matches: Matches, k: int | None) -> Facts:
     }
 
 
+def describe_attacker(risk: Facts) -> str:
+    """Describe what the attacker of `count_risks` knows."""
+    number = {None: "all", 1: "1"}.get(risk["items"], f"up to {risk['items']}")
+    item = "item" if risk["items"] == 1 else "items"
+    kind = {"any": item, "public": f"public {item}", "not sensitive": f"not sensitive {item}"}[risk["kind"]]
+    columns = [f"{number} {kind} in {', '.join(risk['columns'])}"] if risk["columns"] else []
+    text = f"The attacker knows of a person: {'; '.join([*risk['quasi'], *columns])}. "
+    return f"{text}Of all such knowledge, the one with the fewest matching rows counts."
+
+
 # --- Matches: the rows that match what an attacker knows
 
 

@@ -34,7 +34,7 @@ from pdanon.evaluation.html import (
     write_document,
     write_draft,
 )
-from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
+from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks, describe_attacker
 from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.metrics.attack import share_named
 from pdanon.evaluation.metrics.risk import exposure
@@ -269,8 +269,8 @@ def list_limits(guarantee: Guarantee, unmodified: list[str], counted: Unmodified
     limits = ["Safety from those who know more, or what a person lacks, or the algorithm."]
     if getattr(guarantee, "k", None) is None:
         limits.append("That several rows match: what is known of a person may fit a single row.")
-    named = f"Safety of columns that are published as they are (here: {', '.join(unmodified) or 'none'})."
-    limits.append(" ".join([named, *(f"{sentence}." for sentence in counted.sentences())]))
+    named = f"Safety of columns that are published as they are (here: {', '.join(unmodified) or 'none'})"
+    limits.append(". ".join([named, *counted.sentences()]) + ".")
     if any(hasattr(guarantee, name) for name in ("sensitive", "private")):
         limits.append("Combinations of sensitive items: each item is limited alone.")
     else:
@@ -288,7 +288,7 @@ def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[s
     risk = count_risks(result.frame, result.guarantee, next(iter(lists), None))
     yield paragraph(
         f"The sender counted this in all {counted(result, ',')}, by an audit of pdanon that does not use the "
-        "algorithm. An item is an entry of a person's list; columns with lists: "
+        "algorithm. An item is an entry of a person's list; covered lists: "
         f"{', '.join(map(str, lists)) or 'none'}. A row matches if it fits all that the attacker knows."
     )
     others = [*map(str, (*result.passed_through, *unmodified.levels))]
@@ -315,15 +315,15 @@ _NOT_PLAYED = (
     "membership."
 )
 _PLAYED = (
-    "Played on people in the release, and for comparison on people outside ({}). The risk is what the "
-    "release adds to the success, as a share of the tries that fail outside. It may be as high as the upper "
-    "end of the interval. Unless all of the interval is above 0, the release was not shown to help. Other "
-    "attackers may succeed more often."
+    "Played on people in the release; for comparison: {}. With control rows, people outside, the risk is "
+    "what the release adds to the success, as a share of the tries that fail outside, and only an interval "
+    "above 0 shows that the release helps. Expect its upper end. Other attackers may succeed more often."
 )
 _ATTACKERS = {
     "singling out": "Finds labels (published items, or groups of items) that only one person has.",
     "linkability": "Has two halves of a person's items, and links both to the same released row.",
-    "inference": "Knows items of a person, and guesses another, or whether the person has a secret one.",
+    "inference": "Knows items of a person, and guesses another, or whether the person has a secret one "
+    "(recall: of those who have it).",
     "membership": "Has all items of two people, one of them in the release, and guesses which one it is.",
 }
 _QUESTIONS = (
@@ -363,12 +363,11 @@ def _thresholds(risk: Facts) -> Iterator[str]:
         yield paragraph(f"Not counted. {risk['not_counted']}")
         return
     yield paragraph(
-        f"Fewest rows that match: {risk['after']['fewest']:,}. Authorities publish such numbers for their "
-        "own data, most of them for tables of counts. You decide whether one applies."
+        f"{describe_attacker(risk)} Here: {risk['after']['fewest']:,}. Numbers of authorities are for their "
+        "own data, most for tables of counts. You decide if one applies."
     )
     yield points(
-        f"{each['authority'].partition(',')[0]}: at least {each['least']:,}, "
-        f"{'met' if each['met'] else 'not met'}."
+        f"{'Met' if each['met'] else 'Not met'}: {each['least']:,} rows, {each['authority'].partition(',')[0]}."
         for each in compare_thresholds(risk)
     )
 

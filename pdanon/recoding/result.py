@@ -294,10 +294,11 @@ class Anonymized(Labelled):
     ) -> None:
         """Write a page that presents the release to others.
 
-        The page is one HTML file that needs no network. It begins with one page for those who accept or refuse
-        the release: the promise, what is not promised, thresholds, attacks, and questions. Then it lists the
-        parameters, the guarantee, the risk, the loss, the recoded items and the unmodified columns. It identifies the tables by time,
-        versions and fingerprints. Pictures require matplotlib; without it, the page has tables only.
+        The page is one HTML file that needs no network. It begins with one page for those who accept or
+        refuse the release: the promise, what is not promised, thresholds, attacks, and questions. Then it
+        lists the parameters, the guarantee, the risk, the loss, the recoded items and the unmodified columns.
+        It identifies the tables by time, versions and fingerprints. Pictures require matplotlib; without it,
+        the page has tables only.
 
         Parameters
         ----------

@@ -380,10 +380,10 @@ def test_the_first_page_has_promise_limits_attacks_and_thresholds(assessed):
         assert f"{100 * line.low:.3g} to {100 * line.high:.3g} %" in page
         assert f"Success in {line.n_attacks} tries: {100 * line.success:.3g} %" in page
     fewest = result.meets("NHS Digital").fewest
-    assert f"Fewest rows that match: {fewest}. " in page
+    assert f"the fewest matching rows counts. Here: {fewest}. " in page
     for each in pdanon.thresholds.values():
-        name, met = each.authority.partition(",")[0], "met" if fewest >= each.least else "not met"
-        assert f"{name}: at least {each.least}, {met}." in page
+        name, met = each.authority.partition(",")[0], "Met" if fewest >= each.least else "Not met"
+        assert f"{met}: {each.least} rows, {name}." in page
     assert f"match for {below_8(result.frame['items'], 2)} of all 300 rows." in page
     assert below_8(result.frame["items"], 2) > below_8(result.frame["items"], 1) == 0
 
