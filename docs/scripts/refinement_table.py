@@ -29,7 +29,7 @@ from tests.benchmarks.measure import frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
 DATA_SETS = {"groceries": "groceries", "bms_webview1": "BMS-WebView-1"}
-ROWS, ITEMS, FANOUT, K, M, ASKED = 300, 40, 4, 5, 2, 30
+ROWS, ITEMS, FANOUT, K, M, ASKED = 200, 30, 4, 5, 2, 40
 KNOWN = ("labels", "counts of items", "counts of pairs")
 COLUMNS = "| data | release | known | decided, % | proven, % | named, % | below 5 rows, % |"
 
