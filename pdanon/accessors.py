@@ -28,7 +28,7 @@ from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.risk import breach, risk, risk_of
 from pdanon.evaluation.profile import profile
-from pdanon.guarantees import KmAnonymity, audit, read_guarantee
+from pdanon.guarantees import KmAnonymity, audit, read_guarantee, read_seconds
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -209,6 +209,8 @@ class ByPerson:
         k: int | None = None,
         m: ItemLimit = DEFAULT_M,
         mapping: pd.DataFrame | None = None,
+        independent: bool = False,
+        time_limit: float | None = None,
     ) -> Audit:
         """Verify from scratch whether a guarantee holds for persons.
 
@@ -216,7 +218,7 @@ class ByPerson:
         ----------
         guarantee : Guarantee
             A guarantee of list columns.
-        k, m, mapping
+        k, m, mapping, independent, time_limit
             As in `pdanon.audit`.
 
         Returns
@@ -238,8 +240,10 @@ class ByPerson:
         """
         unit, item, column = self._names
         guarantee, _ = read_guarantee(guarantee, None, k, m, mapping=mapping)
+        asked: dict[str, Any] = {"unit": unit, "item": item, "counts": self._counts}
+        asked["seconds"] = read_seconds(independent, time_limit)
         with show_activity("audit"):
-            return audit_units(guarantee, self._frame, column, unit=unit, item=item, counts=self._counts)
+            return audit_units(guarantee, self._frame, column, **asked)
 
     @called_by_name
     def risk(self, *, k: int, m: int = 2, sensitive: Sequence[Any] | None = None) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """Which faults of the audits the independent audit finds: verdicts on random tables with each fault.
 
-Run in the root of a checkout: ``python docs/scripts/independent_faults.py [SEEDS] [NAME ...]``.
+Run in the root of a checkout: ``python docs/scripts/independent_faults.py [SEEDS] [NAME ...]``. Without
+names, all are tried, and the table is written.
 """
 
 from __future__ import annotations
@@ -10,27 +11,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
+AUDITS = "breaches coherence disassociated emptied k_anonymity kkm km named ps rho sensitive_groups verdict"
+READING = {"rules-both", "rules-sizes", "rules-both-known", "errors-item"}  # parameters, and messages
 COMPARE = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from random_audits import difference
+raised = f" | none in {int(sys.argv[1]):,} tables |"
 for seed in range(int(sys.argv[1])):
     try:
         found = difference(seed)
     except Exception as error:
-        found = type(error).__name__
+        raised = f"{seed} | the audit raises {type(error).__name__} |"
+        continue
     if found:
-        sys.exit(print(f"seed {seed}: {found}"))
-print("agree")
+        sys.exit(print(f"{seed} | {found} |"))
+print(raised)
 """
 
 
-def main(seeds: str = "1300", *names: str) -> None:
+def main(seeds: str = "20000", *names: str) -> None:
+    from tests.benchmarks.measure import machine
+    from tests.benchmarks.pages import write_section
     from tests.mutants.faults import ROOT, read_faults
 
-    faults = [each for each in read_faults() if Path(each.file).parent == Path("pdanon/guarantees")]
+    files = [Path("pdanon", "guarantees", f"{each}.py") for each in AUDITS.split()]
+    faults = [each for each in read_faults() if Path(each.file) in files and each.name not in READING]
+    lines = []
     with tempfile.TemporaryDirectory() as directory:
         shutil.copytree(ROOT / "pdanon", Path(directory, "pdanon"))
         path = os.pathsep.join([directory, str(ROOT / "tests")])
@@ -46,8 +56,13 @@ def main(seeds: str = "1300", *names: str) -> None:
                 text=True,
                 check=False,
             )
-            print(f"{fault.name:26} {run.stdout.strip() or run.stderr.strip()[-80:]}", flush=True)
+            lines.append(f"| `{fault.name}` | {run.stdout.strip() or run.stderr.strip()[-80:]}")
+            print(lines[-1], flush=True)
             shutil.copy(ROOT / fault.file, Path(directory, fault.file))
+    if not names:
+        made = f"Counted {date.today()} by `docs/scripts/independent_faults.py` on {machine()}."
+        head = "| fault | first table | audit, and independent audit |"
+        write_section("independent.md", "faults", [made, "", head, "|---|---:|---|", *lines])
 
 
 if __name__ == "__main__":

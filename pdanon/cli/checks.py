@@ -242,9 +242,9 @@ def check_audit_options(arguments: Arguments) -> None:
             "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole",
         ),
         (
-            arguments.independent and (arguments.stream or arguments.previous or arguments.unit is not None),
-            "--independent goes with neither --stream nor --previous nor --unit",
-            "it counts one table in memory, whose rows are persons",
+            arguments.independent and (arguments.stream or arguments.previous),
+            "--independent goes with neither --stream nor --previous",
+            "it counts one table in memory",
         ),
     )
     several = arguments.stream or arguments.unit is not None or arguments.previous is not None

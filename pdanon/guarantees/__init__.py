@@ -46,6 +46,7 @@ __all__ = [
     "check_guarantee",
     "check_recountable",
     "read_guarantee",
+    "read_seconds",
 ]
 
 
@@ -126,14 +127,21 @@ def audit(
     for label in list_labels(guarantee, column) if len(items) else ():
         place = find_column(frame, label)
         frame = with_column(frame, place, without_items(frame.iloc[:, place], items))
-    if time_limit is not None and not independent:
-        hint = "pass independent=True, or omit time_limit"
-        raise ParameterError("only the independent audit has a time limit", where="time_limit", hint=hint)
+    seconds = read_seconds(independent, time_limit)
     with show_activity("audit"):
-        if check_flag(independent, "independent"):
-            seconds = SECONDS if time_limit is None else check_seconds(time_limit, "time_limit")
+        if seconds is not None:
             return count_again(frame, guarantee, column, seconds)
         return guarantee.audit(frame, column)
+
+
+def read_seconds(independent: bool, time_limit: float | None) -> float | None:
+    """Return the time limit of the independent audit, or None for the other one, which has none."""
+    if check_flag(independent, "independent"):
+        return SECONDS if time_limit is None else check_seconds(time_limit, "time_limit")
+    if time_limit is not None:
+        hint = "pass independent=True, or omit time_limit"
+        raise ParameterError("only the independent audit has a time limit", where="time_limit", hint=hint)
+    return None
 
 
 def read_guarantee(

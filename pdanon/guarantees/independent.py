@@ -36,14 +36,14 @@ from pdanon.itemsets.chunks import NAMES, ChunkTable
 from pdanon.itemsets.columns import (
     ROW_TYPES,
     added_label,
-    find_column,
     find_columns,
     find_quasi,
     is_missing,
     label_position,
+    list_column,
 )
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.mapping import check_mapping, label_members
+from pdanon.itemsets.mapping import global_mapping, label_members
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
 
 SECONDS = 60.0  # the default time limit
@@ -73,6 +73,15 @@ def count_again(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | No
     return Audit(guarantee, at_risk, lambda: guarantee.audit(frame, column).threats)
 
 
+def join_persons(units: Iterable[Any], rows: Iterable[Any], *, counts: bool) -> pd.DataFrame:
+    """Return a row per person with the items of all of its rows, each once, or with ``counts`` as often."""
+    known = defaultdict[Any, Counter[Any]](Counter)
+    for person, row in zip(units, rows, strict=True):
+        known[person].update([] if is_missing(row) else row if isinstance(row, ROW_TYPES) else [row])
+    joined = [[*(own.elements() if counts else own)] for own in known.values()]
+    return pd.DataFrame({0: pd.Series(joined, dtype=object)})
+
+
 def _limit(guarantee: Any, m: int) -> Guarantee:
     """Return a guarantee against knowledge of up to m items."""
     if isinstance(guarantee, PSRules):
@@ -96,7 +105,7 @@ class _Table(NamedTuple):
 
     def read(self) -> Rows:
         """Return the labels of each row of the list column."""
-        return _read_rows(self.frame, find_column(self.frame, self.column))
+        return _read_rows(list_column(*self))
 
     def values(self, label: Hashable) -> list[Any]:
         """Return the values of another column."""
@@ -119,12 +128,10 @@ def _texts(items: Iterable[Any]) -> set[str]:
     return {*map(_text, items)}
 
 
-def _read_lists(frame: pd.DataFrame, place: int) -> list[list[str] | None]:
+def _read_lists(column: pd.Series[Any]) -> list[list[str] | None]:
     """Return the labels of each row, in the order of a list, or sorted; None for a missing row."""
-    texts: dict[Any, str] = {}
-    kinds = set[Any]()
-    rows: list[list[str] | None] = []
-    for number, row in enumerate(frame.iloc[:, place]):
+    texts, kinds, rows = dict[Any, str](), set[Any](), list[list[str] | None]()
+    for number, row in enumerate(column):
         if is_missing(row):
             rows.append(None)
             continue
@@ -140,10 +147,10 @@ def _read_lists(frame: pd.DataFrame, place: int) -> list[list[str] | None]:
     return rows
 
 
-def _read_rows(frame: pd.DataFrame, place: int) -> Rows:
+def _read_rows(column: pd.Series[Any]) -> Rows:
     """Return the labels of each row; a repetition of a label is another label."""
     rows = []
-    for row in _read_lists(frame, place):
+    for row in _read_lists(column):
         times = Counter(row or ())
         again = ((label, number) for label, n in times.items() for number in range(1, n))
         rows.append(None if row is None else frozenset(chain(times, again)))
@@ -252,7 +259,10 @@ class _Search:
             rest, larger = budget - self.efforts[item], [*itemset, item]
             if rest < 0 or self.exposed.issuperset(held):
                 continue
-            secret = self._count_secret(larger, held) if self.share < 1 else 0
+            secret = 0
+            if self.share < 1:
+                known = {self.labels[each] for each in larger}
+                secret = _count_secret({self.rows[n]: self.weights[self.rows[n]] for n in held}, known)
             if self.unsafe.isdisjoint(held) and secret <= self.share * self.k:
                 continue
             if left > 1:
@@ -265,10 +275,6 @@ class _Search:
 
     def _count(self, rows: Iterable[int]) -> int:
         return sum(self.weights[self.rows[number]] for number in rows)
-
-    def _count_secret(self, itemset: Iterable[int], rows: Iterable[int]) -> int:
-        found = {row: self.weights[row] for row in map(self.rows.__getitem__, rows)}
-        return _count_secret(found, {self.labels[item] for item in itemset})
 
 
 def _count_secret(weights: Mapping[_Row, int], known: Collection[Any] = ()) -> int:
@@ -367,17 +373,10 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | N
     labels = _labels(rows)
     if mapping is None:
         return {label: label for label in labels}
-    check_mapping(mapping)
-    items, published = mapping["item"], mapping["generalized"]
-    pairs = zip(items, published, published.isna(), strict=True)
-    became = {_text(item): None if gone else _text(label) for item, label, gone in pairs}
-    fits = len(became) == len(items) and (mapping["group"] == 0).all() and labels <= {*became.values()}
-    _require(
-        fits,
-        "the mapping has other labels than the rows",
-        "mapping",
-        "pass the mapping of the release",
-    )
+    items, published = (each.to_pylist() for each in global_mapping(mapping))
+    became = {_text(item): label and _text(label) for item, label in zip(items, published, strict=True)}
+    what, hint = "the mapping has other labels than the rows", "pass the mapping of the release"
+    _require(labels <= {*became.values()}, what, "mapping", hint)
     return became
 
 
@@ -423,11 +422,11 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
 
 def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
     private, p, mapping = guarantee.private, guarantee.p, guarantee.mapping
-    lists = [_read_rows(table.frame, place) for place in find_columns(*table, private)]
+    lists = [_read_rows(table.frame.iloc[:, place]) for place in find_columns(*table, private)]
     rows, of_items = lists[0], isinstance(private, NamedItems)
     names = _check_named(rows, private if of_items else NamedItems.of([], "private"), mapping, occur=False)
     _require(names <= _labels(rows), "a private item does not occur", "private", _SPELLING)
-    efforts: dict[str, int] = {}
+    efforts = dict[str, int]()
     if guarantee.effort is not None:
         items, values = guarantee.effort.items.to_pylist(), guarantee.effort.values.tolist()
         efforts = dict(zip(map(_text, items), values, strict=True))
@@ -458,7 +457,7 @@ def _judge_public(guarantee: Any, table: _Table) -> _Found:
 
 
 def _judge_transactional(guarantee: Any, table: _Table) -> _Found:
-    rows = _read_lists(table.frame, find_column(*table))
+    rows = _read_lists(list_column(*table))
     return _in_small_classes([row if row is None else tuple(row) for row in rows], guarantee.k)
 
 
@@ -493,20 +492,19 @@ def _judge_quasi(guarantee: Any, table: _Table) -> _Found:
     classes, crowds, emptied = defaultdict[Any, list[int]](list), list[_Crowd](), list[int]()
     for number, value in enumerate(_read_classes(frame, guarantee.quasi)):
         classes[value].append(number)
+    # An attacker may know in which columns a row is missing.
+    kinds = [
+        frozenset(n for n, row in enumerate(rows) if row is not None) for rows in zip(*lists, strict=True)
+    ]
     for own in classes.values():
-        groups = defaultdict[Any, list[int]](list)  # by the columns in which rows are not missing
-        for number in own:
-            groups[tuple(place for place, rows in enumerate(lists) if rows[number] is not None)].append(
-                number
-            )
-        for kind, members in groups.items():
-            among = [n for n in own if all(lists[place][n] is not None for place in kind)]
-            cells = {n: [(place, each) for place in kind for each in lists[place][n] or ()] for n in among}
+        for kind in {kinds[number] for number in own}:
             split = {}
-            for number, labelled in cells.items():
-                secrets = frozenset(cell for cell in labelled if _name(cell[1]) in names)
-                split[number] = _Row(frozenset(labelled) - secrets, secrets)
-            crowds.append((split, members))
+            for number in own:
+                if kind <= kinds[number]:
+                    cells = frozenset((place, each) for place in kind for each in lists[place][number] or ())
+                    secrets = frozenset(cell for cell in cells if _name(cell[1]) in names)
+                    split[number] = _Row(cells - secrets, secrets)
+            crowds.append((split, [number for number in own if kinds[number] == kind]))
         for rows in lists:
             empty = [number for number in own if rows[number] == _NOTHING]
             emptied += empty if len(empty) < k and any(rows[number] for number in own) else []
@@ -561,7 +559,7 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
                 below[above].update(each)
             above = joints[above]
     for name, size in sizes.items():
-        records, terms = [rows for chunk, rows in chunks[name].items() if chunk], chunks[name].get(0, [])
+        terms, records = chunks[name].pop(0, []), [*chunks[name].values()]
         for rows in records:
             split = {(name, number): _Row(row) for number, row in enumerate(rows)}
             crowds.append((split, split))
@@ -569,7 +567,7 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
         own = Counter(chain(*times[name]))
         is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below[name])
         if not parts[name]:
-            several = len(records) if m is None else min(len(records), m)
+            several = min(len(records), m or len(records))
             needed = 0 if any(terms) else size + k * max(several - 1, 0)
             is_bad = is_bad or size < k or sum(map(len, records)) < needed
         # By the pigeonhole principle, two terms that occur more often than there are records share a record.

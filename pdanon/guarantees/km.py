@@ -126,8 +126,8 @@ class AllItemsets:
 class PrivacyConstraints(ListModel):
     """Each listed itemset, in its published form, occurs in no row or in at least k rows.
 
-    If all items of a listed itemset are suppressed, its published form is the empty itemset: either at least
-    k rows are not missing, or all are missing.
+    The empty itemset always counts as listed: either at least k rows are not missing, or all are missing. It
+    is the published form of a listed itemset if all its items are suppressed.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees.independent import count_again, join_persons
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -25,17 +26,34 @@ def audit_units(
     unit: Hashable,
     item: Hashable,
     counts: bool,
+    seconds: float | None = None,
 ) -> Audit:
     """Recount a table in which a unit may have several rows."""
     # ``guarantee``: a guarantee of list columns, for units instead of rows. ``frame``: the table. All columns
     # other than those of units and items are known to the attacker as well.
+    # ``seconds``: the time limit of the independent audit, which then counts.
     table = UnitTable.of(frame, unit, item, column, as_shown=True)
     label = frame.columns[table.column]
     refuse_counts(guarantee, counts)
+    if seconds is not None:
+        return _count_again(guarantee, table, seconds, counts)
     if not table.others:
         return guarantee.audit(table.gather(repeats=counts), label)
     columns = [frame.iloc[:, place] for place in table.others]
     return audit_rows(guarantee, label, table.rows, columns, counts)
+
+
+def _count_again(guarantee: Guarantee, table: UnitTable, seconds: float, counts: bool) -> Audit:
+    """Return the independent audit of a table that has only units and items."""
+    if table.others:
+        what = "the independent audit of persons covers no other columns"
+        hint = "leave out all columns but those of persons and items, or omit independent=True"
+        raise ParameterError(what, where="independent", got=f"{len(table.others)} columns", hint=hint)
+    units, items = (table.frame.iloc[:, place] for place in (table.unit, table.column))
+    rows = items.convert_dtypes() if table.is_long else items
+    joined = join_persons(units.tolist(), rows, counts=counts)
+    joined.columns = table.frame.columns[[table.column]]
+    return count_again(joined, guarantee, joined.columns[0], seconds)
 
 
 def refuse_counts(guarantee: Guarantee, counts: bool) -> None:

@@ -6,11 +6,12 @@ import ast
 import json
 import time
 from pathlib import Path
+from random import Random
 
 import pandas as pd
 import pytest
 from conftest import frame_of
-from random_audits import difference
+from random_audits import difference, lists, some_rows
 
 import pdanon
 from examples import seeds, some
@@ -18,6 +19,7 @@ from pdanon import KKm, KmAnonymity, LmDiversity, PrivacyConstraints, RhoUncerta
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError, PdanonError
 from pdanon.guarantees import independent
 
+BOTH = ({}, {"independent": True})
 ROWS = [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]
 
 
@@ -66,10 +68,13 @@ def test_it_imports_nothing_that_counts():
         ([["t", "s"], ["t"], ["u", "s"], ["u"]], RhoUncertainty(rho=0.5, sensitive=["s"]), 0),
         ([["t", "s"], ["t"], ["u", "s"]], RhoUncertainty(rho=0.7, sensitive=["s"]), 1),
         ([["a", "b"], ["a"], ["b"]], PrivacyConstraints(constraints=[["a", "b"]], k=2), 1),
+        ([["a"], ["b"], None], PrivacyConstraints(constraints=[["a", "b"]], k=3), 2),  # 2 rows hide nobody
+        ([["a"], ["b"], []], PrivacyConstraints(constraints=[["a", "b"]], k=3), 0),
     ],
 )
 def test_worked_examples(rows, guarantee, at_risk):
-    assert pdanon.audit(frame_of(rows), guarantee, independent=True).rows_at_risk == at_risk
+    for asked in BOTH:
+        assert pdanon.audit(frame_of(rows), guarantee, **asked).rows_at_risk == at_risk
 
 
 def test_classes_are_those_of_displayed_values():
@@ -147,8 +152,51 @@ class Own:
 def test_other_guarantees_are_refused():
     with pytest.raises(ParameterError, match=r"(?s)does not know this guarantee.*Own.*KmAnonymity"):
         pdanon.audit(frame_of(ROWS), Own(), independent=True)
-    with pytest.raises(PdanonError, match="independent"):
-        frame_of(ROWS).assign(who=[1, 1, 2]).txanon.by("who").audit(k=2, independent=True)
+    people = pdanon.KMap(k=2, m=1, population=frame_of(ROWS))
+    with pytest.raises(ParameterError, match=r"(?s)does not know this guarantee.*KMap.*or omit independent"):
+        pdanon.audit(frame_of(ROWS), people, independent=True)
+
+
+# --- Persons with several rows
+
+
+@pytest.mark.parametrize("counts", [False, True])
+@pytest.mark.parametrize("seed", seeds(100))
+def test_persons_are_judged_by_all_of_their_rows(seed, counts):
+    random = Random(seed)
+    rows = [row and random.choices(row, k=len(row)) for row in some_rows(random)]
+    frame = pd.DataFrame({"items": lists([*rows, ["a"]])})
+    frame["who"] = random.choices(random.choice([["x", "y", "z"], [1.0, 2.0, -0.0, 0.0]]), k=len(frame))
+    wanted = random.choice([KmAnonymity(2, random.choice([1, 2, None])), TransactionalK(k=2)])
+    one, other = (frame.txanon.by("who", counts=counts).audit(wanted, **asked) for asked in BOTH)
+    assert one.rows_at_risk == other.rows_at_risk
+    lines = frame.explode("items", ignore_index=True)
+    lines["items"] = (
+        lines["items"].map({"a": 1, "b": 2, "c": 3}).astype(random.choice([float, object, "Int64"]))
+    )
+    persons = pdanon.by(lines, "who", item="items", counts=counts)
+    wanted = random.choice([KmAnonymity(2, 2), RhoUncertainty(rho=0.5, sensitive=[1], m=2)])
+    one, other = (persons.audit(wanted, **asked) for asked in BOTH)
+    assert one.rows_at_risk == other.rows_at_risk
+
+
+def test_rows_of_persons_hide_nobody():
+    """Three rows with tea are those of two persons."""
+    frame = frame_of([["tea"], ["tea"], ["tea"]]).assign(who=[1, 1, 2])
+    persons = frame.txanon.by("who", counts=True)
+    assert persons.audit(k=2, m=1, independent=True).rows_at_risk == 1
+    assert persons.audit(k=2, m=1, independent=True).threats["support"].tolist() == [1]
+    assert frame.txanon.by("who").audit(k=2, m=1, independent=True).holds
+
+
+def test_other_columns_of_persons_are_refused():
+    persons = frame_of(ROWS).assign(who=[1, 1, 2], age=30).txanon.by("who")
+    with pytest.raises(ParameterError, match=r"(?s)covers no other columns.*1 columns.*leave out all"):
+        persons.audit(k=2, independent=True)
+    with pytest.raises(ParameterError, match="the persons are of several types"):
+        frame_of(ROWS).assign(who=[1, "1", 2]).txanon.by("who").audit(k=2, independent=True)
+    with pytest.raises(ParameterError, match="only the independent audit has a time limit"):
+        persons.audit(k=2, time_limit=1)
 
 
 @pytest.mark.parametrize(
@@ -194,6 +242,11 @@ def test_on_the_command_line(run, tmp_path):
     pdanon.to_parquet(frame_of(ROWS), path)
     code, out, _ = run("audit", str(path), "-k", "2", "-m", "1", "--independent")
     assert (code, "at risk    1 rows" in out) == (1, True)
-    for other in (["--stream"], ["--unit", "items"], ["--previous", str(path)]):
+    for other in (["--stream"], ["--previous", str(path)]):
         code, _, err = run("audit", str(path), "-k", "2", "--independent", *other)
         assert (code, "--independent goes with neither" in err) == (2, True)
+    pdanon.to_parquet(frame_of(ROWS).assign(who=[1, 1, 2]), tmp_path / "persons.parquet")
+    code, out, _ = run(
+        "audit", str(tmp_path / "persons.parquet"), "-k", "2", "--unit", "who", "--independent"
+    )
+    assert (code, "at risk    2 persons" in out) == (1, True)
