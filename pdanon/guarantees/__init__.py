@@ -94,7 +94,7 @@ def audit(
     ------
     ColumnError, ItemsetDtypeError, ParameterError
         If the frame has not the columns of the guarantee, or a parameter is invalid. With ``independent``,
-        also if the guarantee is not of pdanon, or the time ends before all single items are judged.
+        also if the guarantee is `KMap` or not of pdanon, or the time ends before all single items are judged.
 
     Notes
     -----
@@ -107,8 +107,10 @@ def audit(
 
     With ``independent``, itemsets are judged size by size. If the time ends and no row is at risk, the
     guarantee of the audit has the size up to which all were judged as its m (of `Coherence`, p). If rows are
-    at risk, their number is then a lower bound. Of `DisassociatedKm`, the sufficient conditions are counted.
-    ``threats`` are those of the audit. The cost is the number of itemsets of up to m labels in the rows.
+    at risk, their number is then a lower bound, and a `ReleaseWarning` says so.
+
+    Of `DisassociatedKm`, the sufficient conditions are counted. ``threats`` are those of the audit. The cost
+    is the number of itemsets of up to m labels in the rows.
 
     Examples
     --------

@@ -20,7 +20,7 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.types import is_hashable, is_object_dtype
 
-from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.emptied import Suppression
@@ -58,18 +58,21 @@ _CLASSES = "pass the table of this release: guarantee.with_classes(result.classe
 @takes_tables
 def count_again(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None, seconds: float) -> Audit:
     """Audit a frame from the definition of a guarantee: see `pdanon.audit`."""
-    judge = _JUDGES.get(type(guarantee))
-    if judge is None:
-        known = ", ".join(each.__name__ for each in _JUDGES)
-        what, got = "the independent audit does not know this guarantee", type(guarantee).__name__
-        hint = f"pass one of {known}; or omit independent=True"
-        raise ParameterError(what, where="guarantee", got=got, hint=hint)
+    kind = type(guarantee)
+    hint = f"pass one of {', '.join(each.__name__ for each in _JUDGES)}; or omit independent=True"
+    _require(kind in _JUDGES, f"the independent audit does not know {kind.__name__}", "guarantee", hint)
     with limit_time(seconds):
-        at_risk, judged = judge(guarantee, _Table(frame, column))
-    if judged is not None and not at_risk:
-        what = "the time limit ended the audit before single items were judged"
-        _require(judged, what, "time_limit", "pass more seconds")
-        guarantee = _limit(guarantee, judged)
+        at_risk, judged = _JUDGES[kind](guarantee, _Table(frame, column))
+    if judged is not None:
+        ended, hint = (
+            f"{seconds:g} seconds ended the audit",
+            f"pass more in Python, such as time_limit={10 * seconds:g}",
+        )
+        if at_risk:
+            warn(ReleaseWarning(f"{ended}: more than {at_risk:,} rows may be at risk", hint=hint))
+        else:
+            _require(judged, f"{ended} before all single items were judged", "time_limit", hint)
+            guarantee = _limit(guarantee, judged)
     return Audit(guarantee, at_risk, lambda: guarantee.audit(frame, column).threats)
 
 
@@ -119,7 +122,7 @@ def _text(item: Any) -> str:
     found: str | None = None
     with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
         found = pa.scalar(item).cast(pa.string()).as_py()
-    if found is None or item != item:
+    if found is None or item != item or isinstance(item, bytes):
         raise ItemsetDtypeError("an item is missing, or has no text", hint="convert the items to text")
     return found
 
@@ -139,8 +142,9 @@ def _read_lists(column: pd.Series[Any]) -> list[list[str] | None]:
             raise ItemsetDtypeError("a row is not a list", where=f"row {number}", got=type(row).__name__)
         items = sorted(row) if isinstance(row, (set, frozenset)) else [*row]
         kinds.update((type(item), getattr(item, "tzinfo", None)) for item in items)
-        for item in {*items} - texts.keys():
-            texts[item] = _text(item)
+        for item in items:
+            if not is_hashable(item) or item not in texts:
+                texts[item] = _text(item)
         rows.append([texts[item] for item in items])
     if len(kinds) > 1:
         raise ItemsetDtypeError("the items have several types", hint="convert them to text")

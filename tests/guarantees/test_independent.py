@@ -16,8 +16,9 @@ from random_audits import difference, lists, some_rows
 import pdanon
 from examples import seeds, some
 from pdanon import KKm, KmAnonymity, LmDiversity, PrivacyConstraints, RhoUncertainty, TransactionalK
-from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError, PdanonError
+from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError, PdanonError, ReleaseWarning
 from pdanon.guarantees import independent
+from pdanon.itemsets.timing import TimeLimitError
 
 BOTH = ({}, {"independent": True})
 ROWS = [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]
@@ -119,8 +120,24 @@ def test_time_ends_the_search_at_a_size():
     audit = pdanon.audit(frame, LmDiversity(**asked), independent=True, time_limit=0.05)
     assert audit.holds
     assert 1 <= audit.guarantee.m < 40
-    with pytest.raises(ParameterError, match="before single items were judged"):
+    with pytest.raises(ParameterError, match=r"(?s)1e-09 seconds ended.*single items were.*time_limit=1e-08"):
         pdanon.audit(frame, LmDiversity(**asked), independent=True, time_limit=1e-9)
+
+
+def test_rows_at_risk_at_the_end_of_the_time_are_a_lower_bound(monkeypatch):
+    """Time is up after the single items; pairs expose a second row."""
+    frame = frame_of([["a"], ["b", "c"], ["b"], ["c"]])
+    steps = iter([True, False])
+
+    def check_time():
+        if not next(steps, False):
+            raise TimeLimitError
+
+    monkeypatch.setattr(independent, "check_time", check_time)
+    with pytest.warns(ReleaseWarning, match=r"(?s)60 seconds ended the audit: more than 1 rows may.*=600"):
+        assert pdanon.audit(frame, k=2, m=2, independent=True).rows_at_risk == 1
+    monkeypatch.undo()
+    assert pdanon.audit(frame, k=2, m=2, independent=True).rows_at_risk == 2
 
 
 def test_a_time_limit_needs_the_independent_audit():
@@ -150,10 +167,10 @@ class Own:
 
 
 def test_other_guarantees_are_refused():
-    with pytest.raises(ParameterError, match=r"(?s)does not know this guarantee.*Own.*KmAnonymity"):
+    with pytest.raises(ParameterError, match=r"(?s)does not know Own.*KmAnonymity"):
         pdanon.audit(frame_of(ROWS), Own(), independent=True)
     people = pdanon.KMap(k=2, m=1, population=frame_of(ROWS))
-    with pytest.raises(ParameterError, match=r"(?s)does not know this guarantee.*KMap.*or omit independent"):
+    with pytest.raises(ParameterError, match=r"(?s)does not know KMap.*or omit independent"):
         pdanon.audit(frame_of(ROWS), people, independent=True)
 
 
@@ -200,12 +217,54 @@ def test_other_columns_of_persons_are_refused():
 
 
 @pytest.mark.parametrize(
-    "rows", [[["a", 1]], [[None]], [["a"], "text"], [[float("nan")]], [[1], [1.5], [True]]]
+    "rows",
+    [
+        *([["a", 1]], [[None]], [["a"], "text"], [[float("nan")]], [[1], [1.5], [True]]),
+        *([[["a"]], [["a"]]], [[{"a": 1}]], [[b"a"], [b"a"]], [[("a",)], [("a",)]]),
+    ],
 )
 def test_rows_that_are_no_sets_of_items(rows):
     frame = pd.DataFrame({"items": pd.Series(rows, dtype=object)})
-    with pytest.raises(ItemsetDtypeError):
-        pdanon.audit(frame, k=2, independent=True)
+    for asked in BOTH:
+        with pytest.raises(ItemsetDtypeError):
+            pdanon.audit(frame, k=2, **asked)
+
+
+UNKNOWN = [
+    LmDiversity(l=2, m=1, sensitive=["flu"]),
+    LmDiversity(l=2, m=1, sensitive=["x"]),  # a member of a set
+    RhoUncertainty(rho=0.5, sensitive=["flu"]),
+    pdanon.Coherence(h=0.5, k=2, p=1, private=["flu"]),
+    pdanon.PSRules(rules=[(["rice"], ["flu"])], k=2, c=0.5),
+    pdanon.PSRules(rules=[(["flu"], ["rice"])], k=2, c=0.5),
+    pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["flu"]),
+    pdanon.SensitiveGroups(p=2, sensitive=["flu"]),
+    PrivacyConstraints(constraints=[["flu"]], k=2),
+]
+
+
+@pytest.mark.parametrize("guarantee", UNKNOWN)
+def test_items_that_cannot_be_counted_are_refused(guarantee):
+    frame = frame_of([["rice"], ["rice"], ["(x,y)"]]).assign(age=3, group=0)
+    for asked in BOTH:
+        with pytest.raises(ParameterError):
+            pdanon.audit(frame, guarantee, **asked)
+
+
+def test_labels_that_share_an_item_are_refused_where_items_are_counted():
+    frame = frame_of([["(a,b)", "(b,c)"], ["flu"], ["rice"], ["rice"]])
+    for asked in BOTH:
+        with pytest.raises(ParameterError, match="labels of a row share an item"):
+            pdanon.audit(frame, LmDiversity(l=2, m=1, sensitive=["flu"]), **asked)
+        assert pdanon.audit(frame, k=2, m=1, **asked).rows_at_risk == 2  # labels are counted
+
+
+def test_frames_of_results_and_no_other_objects():
+    result = pdanon.pcta(frame_of(ROWS * 3), k=2, m=2)
+    assert pdanon.audit(result.frame, result.guarantee, independent=True).holds
+    for other in (result, [result.frame], "release.parquet"):
+        with pytest.raises(ParameterError, match=r"(?s)must be a pandas DataFrame.*hint"):
+            pdanon.audit(other, k=2, independent=True)
 
 
 def test_a_placeholder_keeps_the_mapping_of_the_guarantee():
@@ -245,6 +304,16 @@ def test_on_the_command_line(run, tmp_path):
     for other in (["--stream"], ["--previous", str(path)]):
         code, _, err = run("audit", str(path), "-k", "2", "--independent", *other)
         assert (code, "--independent goes with neither" in err) == (2, True)
+    code, _, err = run("audit", str(tmp_path), "-k", "2", "--independent")
+    assert (code, "it is a directory: pass a file" in err) == (2, True)
+    result = pdanon.pcta(frame_of(ROWS * 3), k=2, m=2)
+    result.evidence(tmp_path / "e.json", independent=True)
+    pdanon.to_parquet(result.frame, tmp_path / "out.parquet")
+    asked = ["--release", str(tmp_path / "out.parquet"), "--independent"]
+    code, out, _ = run("verify", str(tmp_path / "e.json"), *asked)
+    assert (code, "recount    matches: KmAnonymity(k=2, m=2)" in out) == (0, True)
+    code, out, _ = run("verify", str(tmp_path / "e.json"), "--release", str(path), "--independent")
+    assert (code, "recount" in out) == (1, True)
     pdanon.to_parquet(frame_of(ROWS).assign(who=[1, 1, 2]), tmp_path / "persons.parquet")
     code, out, _ = run(
         "audit", str(tmp_path / "persons.parquet"), "-k", "2", "--unit", "who", "--independent"
