@@ -302,6 +302,24 @@ PARAMETERS = {
         "pcta takes only column by position beside the frame",
         "k=5",
     ),
+    "no delta": Mistake(
+        lambda: pdanon.rum_bound(FRAME, k=2, quasi=["age"]),
+        ParameterError,
+        "needs delta",
+        "such as delta=0.5: an",
+    ),
+    "no example of a parameter": Mistake(
+        lambda: FRAME["items"].itemset.support(),
+        ParameterError,
+        "support needs itemset",
+        "its parameters: item",
+    ),
+    "the column of files by place": Mistake(
+        lambda: pdanon.stream.pcta("in.parquet", "out.parquet", "items", k=2),
+        ParameterError,
+        "pcta takes only source and target by position",
+        "by name, column='items'",
+    ),
     "no k": Mistake(lambda: pdanon.pcta(FRAME), ParameterError, "no guarantee is given", "such as k=5"),
     "no hierarchy": Mistake(
         lambda: pdanon.apriori(FRAME, k=2), ParameterError, "apriori needs hierarchy", "hierarchy='tree.csv'"

@@ -106,12 +106,17 @@ def lines(tmp_path):
         ({"unit": "who", "item": "what", "counts": 2}, ParameterError, "counts"),
         ({"unit": "who", "item": "what", "keep": ["line"]}, ParameterError, "kept columns need all lines"),
         ({"unit": ["who"], "item": "what"}, ParameterError, "unit must be"),
+        (
+            {"unit": "who", "item": "what", "max_risk": -3},
+            ParameterError,
+            "max_risk must be a number in [0, 1]",
+        ),
         ({"unit": "who", "item": "what", "drop": ["who"]}, ColumnError, "'who' does not exist"),
     ],
 )
 def test_wrong_calls_are_explained(options, kind, message, lines, tmp_path):
     options = dict(options)
-    more = {name: options.pop(name) for name in ("keep", "drop") if name in options}
+    more = {name: options.pop(name) for name in ("keep", "drop", "max_risk") if name in options}
     with pytest.raises(kind) as caught:
         pdanon.stream.by(lines, **options).anonymize(tmp_path / "out.parquet", k=2, m=1, **more)
     assert message in str(caught.value)
@@ -165,6 +170,12 @@ def test_without_an_algorithm_and_with_a_hierarchy(lines, tmp_path):
         expected = getattr(pd.read_parquet(source).txanon.by(**LONG), name)(**call)
         assert texts(pdanon.read_parquet(target)) == texts(expected.frame)
         assert mapping.exists()
+
+
+def test_lines_without_other_columns_meet_any_bound_on_the_risk(lines, tmp_path):
+    by = pdanon.stream.by(lines.with_name("plain.parquet"), **LONG)
+    for name in ("pcta", "anonymize"):
+        assert getattr(by, name)(tmp_path / name, k=2, m=1, max_risk=0).parameters["k"] == 2
 
 
 def test_a_bound_on_the_loss_leaves_no_release(lines, tmp_path):

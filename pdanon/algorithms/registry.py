@@ -161,7 +161,7 @@ class Algorithm:
         given = dict(arguments)
         frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
         if takes_guarantee(self.function) and isinstance(column, Guarantee):
-            got, hint = type(column).__name__, "pass it by name: guarantee=..."
+            got, hint = type(column).__name__, "pass it by name: guarantee=pdanon.KmAnonymity(k=5, m=2)"
             raise ParameterError("the second argument is the list column", where="column", got=got, hint=hint)
         position, *private = find_columns(frame, column, given.get("private"))
         check_free(frame, self.adds)

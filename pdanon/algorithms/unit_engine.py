@@ -73,7 +73,7 @@ class Units:
             hint = "leave it out, or read the lines into memory: their labels and values are audited together"
             raise ParameterError("kept columns need all lines at once", where="keep", hint=hint)
         if parameters.get("private") is not None:
-            hint = "gather the lines first: pdanon.from_long(frame, by=..., item=...)"
+            hint = "gather the lines first: pdanon.from_long(frame, by='person', item='product')"
             raise ParameterError("private and unit do not go together", where="private", hint=hint)
 
     def check_audit(self, guarantee: Guarantee, columns: list[Hashable]) -> None:

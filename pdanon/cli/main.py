@@ -378,8 +378,7 @@ def _anonymize_files(
 ) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     persons = unit_of(arguments)
-    if not persons:
-        options |= {"max_risk": arguments.max_risk}
+    options |= {"max_risk": arguments.max_risk}
     with open_table(arguments) as source, running, show_warnings(_TO_KEEP):
         release = bound_function(arguments.algorithm or "anonymize", source, arguments.column, persons)
         result = release(arguments.target, mapping=arguments.mapping, **options)

@@ -281,7 +281,7 @@ def risk(
     labels = list_columns(frame, column)
     refuse_chunks(frame._meta)
     if quasi is not None:
-        hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
+        hint = "compute the columns first: ddf[['age', 'items']].compute().txanon.risk(k=5, quasi=['age'])"
         raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
     return measure_risk(count_transactions(frame, labels).itemsets, k, m, sensitive)
 

@@ -245,7 +245,7 @@ class Series:
                 refuse_chunks(check_frame(release.frame))
                 position = find_column(release.frame, column)
                 if column is None and release.frame.columns[position] != (label := _list_label(releases[-1])):
-                    got, hint = repr(release.frame.columns[position]), "name the list column: column=..."
+                    got, hint = repr(release.frame.columns[position]), "name the list column: column='items'"
                     problem = f"the list column is not {label!r}, as in the newest release"
                     raise ParameterError(problem, got=got, hint=hint)
                 rows = read_visible(release.frame.iloc[:, position])

@@ -171,7 +171,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     """
     position = find_column(frame, column)
     if check_text(by, "by") in frame.columns:
-        hint = "pass another label for the column of row numbers: by=..."
+        hint = f"pass another label for the column of row numbers: by={by + '_2'!r}"
         raise ColumnError(f"there is a column {by!r} already", where="by", hint=hint)
     bags = read_in_order(frame.iloc[:, position])
     lengths = bags.lengths

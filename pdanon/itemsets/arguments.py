@@ -49,6 +49,13 @@ _EXAMPLES = {
     "Hierarchy.names": "pdanon.Hierarchy.of({'all': {'food': ['rice'], 'drink': ['tea']}})",
     "Workload.queries": "pdanon.Workload.itemsets(frame, n=100, size=2)",
     "Policy.input": "pdanon.Policy.from_toml('policy.toml')",
+    "rum_bound.delta": "delta=0.5: an upper bound on the NCP of the quasi-identifiers",
+    "tum_bound.delta": "delta=0.5: an upper bound on the NCP of the items",
+    "mapping": "mapping=result.mapping",
+    "path": "path='table.parquet'",
+    "population": "population=people: a frame with a row per person, also those of the sample",
+    "previous": "previous=january: an earlier release, or a list of them",
+    "released": "released=result.frame",
     "configurations": "configurations={'pcta': {'k': 5}}: parameters by algorithm",
 }
 _GUARANTEES = {
@@ -187,31 +194,39 @@ def _call_error(
 ) -> CallError:
     """Return the error for an unknown argument, or else for extra, missing or repeated ones."""
 
-    def example(parameter: str) -> str:
-        return _EXAMPLES.get(f"{name}.{parameter}") or _EXAMPLES.get(parameter, f"{parameter}=...")
+    def example(parameter: str) -> str | None:
+        return _EXAMPLES.get(f"{name}.{parameter}", _EXAMPLES.get(parameter))
 
-    unknown = [each for each in given if each not in known]
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values())
+    unknown = [each for each in given if each not in known and not takes_all]
     if unknown:
         similar = did_you_mean(_SYNONYMS.get(unknown[0], ""), known) or did_you_mean(unknown[0], known)
         hint = moved(unknown[0], known) or similar or f"its parameters: {', '.join(known)}"
         what = f"{name} has no parameter {quote_word(unknown[0])}"
         return CallError(what, where=where, got=f"{len(unknown)} unknown", hint=hint)
-    positional = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
+    positional = [
+        each for each, parameter in known.items() if parameter.kind <= parameter.POSITIONAL_OR_KEYWORD
+    ]
     if len(args) > len(positional):
         # A method of an accessor passes the frame itself, so its caller does not count it.
         beside = positional[:1] if positional and positional[0] in ("frame", "original", "series") else []
         names = positional[len(beside) :]
         what = f"{name} takes {'only ' if names else 'no argument'}{' and '.join(names)} by position"
         what += f" beside the {beside[0]}" if beside else ""
-        first = next((example(each) for each in known if each in _EXAMPLES), "name=value")
+        first = next(filter(None, map(example, known)), "column='items'")
         hint = f"pass {'the others' if names else 'them'} by name, {first}"
         return CallError(what, where=where, got=f"{len(args) - len(beside)} by position", hint=hint)
-    required = [each for each, parameter in known.items() if parameter.default is parameter.empty]
+    required = [
+        each
+        for each, parameter in known.items()
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+    ]
     missing = [each for each in required if each not in given and each not in positional[: len(args)]]
     if not missing:
         twice = [each for each in positional[: len(args)] if each in given]
         what = f"{name} takes {' and '.join(twice)} once"
         return CallError(what, where=where, got="one by position and one by name", hint="leave one out")
     what = f"{name} needs {' and '.join(missing)}"
-    examples = [each for each in map(example, missing) if not each.endswith("=...")]
-    return CallError(what, where=where, hint=f"such as {'; '.join(examples) or example(missing[0])}")
+    examples = "; ".join(filter(None, map(example, missing)))
+    hint = f"such as {examples}" if examples else f"its parameters: {', '.join(known)}"
+    return CallError(what, where=where, hint=hint)

@@ -49,7 +49,7 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         raise ColumnError("the frame has no list-valued column", got=got, hint=hint)
     if len(positions) > 1:
         labels = [frame.columns[i] for i in positions]
-        hint = "name one: column=..."
+        hint = f"name one: column={labels[0]!r}"
         raise ColumnError("the frame has several list-valued columns", got=labels, hint=hint)
     return positions[0]
 
@@ -76,7 +76,7 @@ def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[in
 def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
     """Return the only position of a label."""
     if not is_hashable(column):  # such as a hierarchy in the wrong place: its names must not be shown
-        by_name = "pass other parameters by name, such as hierarchy=..."
+        by_name = "pass other parameters by name, such as hierarchy='tree.csv'"
         got = type(column).__name__
         raise ColumnError("a column is named by its label", where="column", got=got, hint=by_name)
     found = positions.get(label_key(column), [])
@@ -87,7 +87,7 @@ def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashabl
         if isinstance(column, str) and "," in column and {*column.split(",")} <= {*texts}:
             hint = "these are several columns: pass a list, or separate them by blanks on the command line"
         if is_number(column) and not found:
-            hint = "pass other parameters by name, such as k=..."
+            hint = "pass other parameters by name, such as k=5"
         if column is not None and not found and column in frame.index.names:
             hint = f"it is a level of the index: pass frame.reset_index({column!r})"
         raise ColumnError(f"column {column!r} {problem}", got=describe_columns(frame), hint=hint)
@@ -106,7 +106,7 @@ def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:
 def check_new(frame: pd.DataFrame, name: str) -> None:
     """Check that a new list column has a label of its own."""
     if check_text(name, "name") in frame.columns:
-        hint = "pass another label for the list column: name=..."
+        hint = f"pass another label for the list column: name={name + '_2'!r}"
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
 
 

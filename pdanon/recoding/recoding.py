@@ -316,9 +316,10 @@ def became_of(
         return published.lookup(items.vocabulary)[codes].astype(np.int64)
     mapped, published_as = mapped_codes(mapping, items, published)
     entries = mapping["group"].to_numpy(np.int64) * items.n_items + mapped
+    entries, published_as = np.unique((entries, published_as), axis=1)  # equal lines are one
     if repeated := len(entries) - len(np.unique(entries)):
         problem = "an item has several labels in one group, and the rows with each label are unknown"
-        got = f"{repeated} of {len(entries)} rows of the mapping"
+        got = f"{repeated} of {len(mapping)} rows of the mapping"
         raise ParameterError(problem, where="result", got=got)
     # Items and groups are combined into one number, and searched among those of the mapping.
     found = find_numbers(entries, groups * items.n_items + codes)

@@ -662,7 +662,7 @@ def refuse_units(result: Anonymized) -> None:
             "a person has several rows in this release",
             where="result",
             got=f"a release by {result.parameters['unit']!r}",
-            hint="release sets, one row per person: pdanon.from_long(lines, by=..., item=...).txanon",
+            hint="release one row per person: pdanon.from_long(lines, by='person', item='product').txanon",
         )
 
 

@@ -36,7 +36,7 @@ from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.unit_release import UnitLines
-from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.streamed import Source, Streamed, WrittenFiles, expect_unchanged, open_paths
 
@@ -110,6 +110,7 @@ class ByPerson:
         *,
         mapping: str | os.PathLike[str] | None = None,
         max_loss: Mapping[str, float] | None = None,
+        max_risk: float | None = None,
         drop: Sequence[str] = (),
         **request: Any,
     ) -> Streamed:
@@ -119,8 +120,9 @@ class ByPerson:
 
         Parameters
         ----------
-        target, mapping, max_loss, drop, **request
-            As in `pdanon.stream.anonymize`, without ``keep``.
+        target, mapping, max_loss, max_risk, drop, **request
+            As in `pdanon.stream.anonymize`, without ``keep``. No column is published unmodified, so any
+            ``max_risk`` is met.
 
         Returns
         -------
@@ -131,7 +133,8 @@ class ByPerson:
         PdanonError
             As in `pdanon.stream.anonymize`. If duckdb is not installed, or a line has no person.
         """
-        return self._release(None, target, mapping=mapping, max_loss=max_loss, drop=drop, **request)
+        bounds: Any = {"max_loss": max_loss, "max_risk": max_risk}
+        return self._release(None, target, mapping=mapping, drop=drop, **bounds, **request)
 
     @called_by_name
     def audit(self, guarantee: Guarantee) -> Audit:
@@ -193,15 +196,17 @@ class ByPerson:
         *,
         mapping: str | os.PathLike[str] | None = None,
         max_loss: Mapping[str, float] | None = None,
+        max_risk: float | None = None,
         drop: Sequence[str] = (),
         **parameters: Any,
     ) -> Streamed:
         self._units.check_parameters(parameters)
-        decide, most = plan(algorithm, parameters), check_max_loss(max_loss)
+        decide = plan(algorithm, parameters)
+        most = check_max_loss(max_loss), check_max_risk(max_risk)
         paths = open_paths(self._source, target, mapping, drop)
         with lock_target(paths[1]):
             files = _LineFiles(*paths, RecodedColumns(), self._units)
-            return release(files, partial(files.decide, decide), (), most)
+            return release(files, partial(files.decide, decide), (), *most)
 
 
 @watch

@@ -229,9 +229,13 @@ def test_bad_input_is_refused_without_item_text(arguments, message):
 
 
 def test_what_an_item_became_must_be_known():
-    double = pd.concat([RESULT.mapping, RESULT.mapping.iloc[:1]], ignore_index=True)
+    line = RESULT.mapping.iloc[:1]
+    twice = pd.concat([RESULT.mapping, line], ignore_index=True)
+    attacks = [pdanon.attack(FRAME, RESULT.frame, mapping=each, m=2) for each in (RESULT.mapping, twice)]
+    pd.testing.assert_frame_equal(*(each.cases for each in attacks))
+    two_labels = pd.concat([RESULT.mapping, line.assign(generalized="other")], ignore_index=True)
     with pytest.raises(ParameterError, match="1 of 4 rows of the mapping"):
-        pdanon.attack(FRAME, replace(RESULT, mapping=double))
+        pdanon.attack(FRAME, replace(RESULT, mapping=two_labels))
     with pytest.raises(ColumnError, match="does not exist"):
         pdanon.attack(FRAME, RESULT, "codes")
 
