@@ -45,12 +45,10 @@ _FIRST_SHARE = 64
 
 
 def suffices(algorithm: str, parameters: Mapping[str, Any]) -> bool:
-    """Return whether a decision for a skeleton equals that for all rows.
-
-    ``parameters`` have the guarantee. Suppressed items and listed constraints need other rows, sensitive
-    items and refined sets need supports of more items, and a generator would draw another order in each
-    round.
-    """
+    """Return whether a decision for a skeleton equals that for all rows."""
+    # ``parameters`` have the guarantee. Suppressed items and listed constraints need other rows, sensitive
+    # items and refined sets need supports of more items, and a generator would draw another order in each
+    # round.
     record = ALGORITHMS[algorithm]
     if not record.by_pairs:
         return False

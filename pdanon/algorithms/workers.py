@@ -55,12 +55,10 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def sharing(jobs: int | Executor, report: Report) -> Iterator[Share]:
-    """Return a function that applies another to each of several parts, here or in other processes.
-
-    One job is this process. It reports each step, by the last argument of each call; for other processes,
-    each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
-    error is raised, and parts that have not started are canceled.
-    """
+    """Return a function that applies another to each of several parts, here or in other processes."""
+    # One job is this process. It reports each step, by the last argument of each call; for other processes,
+    # each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
+    # error is raised, and parts that have not started are canceled.
     if isinstance(jobs, Executor):
         yield lambda function, *given: _shared(jobs, report, function, *given)
     elif jobs == 1:

@@ -155,12 +155,10 @@ def read_guarantee(
     mapping: pd.DataFrame | None = None,
     example: str = "pdanon.KKm(k=5, m=2, quasi=['age'])",
 ) -> tuple[Guarantee, Hashable | None]:
-    """Return the guarantee, or that of k, m and quasi-identifiers, and the list column.
-
-    The guarantee has the mapping, if there is one. With k or m, a name in the place of the guarantee is the
-    list column, as in the algorithms. All itemsets of up to m items are k^m-anonymity. ``example`` is for
-    hints.
-    """
+    """Return the guarantee, or that of k, m and quasi-identifiers, and the list column."""
+    # The guarantee has the mapping, if there is one. With k or m, a name in the place of the guarantee is the
+    # list column, as in the algorithms. All itemsets of up to m items are k^m-anonymity. ``example`` is for
+    # hints.
     numbers = k is not None or not isinstance(m, DefaultNumber) or quasi is not None
     if numbers and isinstance(guarantee, str) and column is None:
         guarantee, column = None, guarantee

@@ -37,12 +37,11 @@ def split_rows(itemsets: Itemsets, sensitive: Mask) -> tuple[SupportIndex, Suppo
 
 @frozen
 class Breaches:
-    """The search for itemsets of known items that breach the limits of a guarantee.
+    """The search for itemsets of known items that breach the limits of a guarantee."""
 
-    ``known`` and ``secrets`` are the same rows. With ``copies``, ``secrets`` has two codes for each of its n
-    items. Code ``n + s`` marks a row in which the item ``s`` is public. It counts only together with a row in
-    which ``s`` is secret.
-    """
+    # ``known`` and ``secrets`` are the same rows. With ``copies``, ``secrets`` has two codes for each of its
+    # n items. Code ``n + s`` marks a row in which the item ``s`` is public. It counts only together with a
+    # row in which ``s`` is secret.
 
     known: SupportIndex
     secrets: SupportIndex

@@ -35,16 +35,9 @@ from pdanon.itemsets.validation import check_count, format_positions
 class Coherence(ListModel):
     """At least k rows match up to p known public items, and at most a share h of them have a private item.
 
-    Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
-    in more than a share h of the rows. The empty itemset is tested twice: in all rows, and in the rows that
-    are not missing, because a person whose public items are all suppressed is in one of them. With a private
-    column, all tests are repeated in the rows that are not missing in it, because an attacker may know that
-    a row has private data.
-
-    With a private column, an item can be private for some persons and public for others. Then no set of at
-    most p public items of a person leads to one of the private items of this person. The share counts all
-    matching rows with the private item, also those in which it is public. Known items match rows in which
-    they are public.
+    The empty itemset is included: in all rows, and in those that are not missing, also in a private column.
+    With a private column, an item can be private for some persons and public for others. Known items match
+    rows in which they are public, and the share counts all matching rows with the private item.
 
     Parameters
     ----------
@@ -74,13 +67,9 @@ class Coherence(ListModel):
 
     Notes
     -----
-    A share is read as the fraction that its digits denote, so that all comparisons are exact. A set of
-    private items is in no more rows than each of its items, so it needs no test.
-
-    With ``effort``, all subsets of a known itemset are known as well, so minimal moles are defined as before.
-    Items with an effort above p are never known. They are published as they are.
-
-    With h = 1 and no private item, this is ``KmAnonymity(k, p)`` for k or more rows.
+    A share is read as the fraction that its digits denote, so that all comparisons are exact. Items with an
+    effort above p are never known, and published as they are. With h = 1 and no private item, this is
+    ``KmAnonymity(k, p)`` for k or more rows.
 
     References
     ----------
@@ -238,12 +227,11 @@ def private_items(private: Any) -> Any:
 
 @frozen
 class PublicAndPrivate:
-    """Rows of public and private items with common codes.
+    """Rows of public and private items with common codes."""
 
-    Private items are some items of the list column, or all items of a second list column. With a second
-    column, an item can be public in some rows and private in others. The items of the list column have the
-    first codes, and those of the private column the next ones.
-    """
+    # Private items are some items of the list column, or all items of a second list column. With a second
+    # column, an item can be public in some rows and private in others. The items of the list column have the
+    # first codes, and those of the private column the next ones.
 
     columns: ListColumns  # the recoded list column, and the private column, if there is one
     codes: Codes  # of the items of each row, in both columns; ascending within a row

@@ -124,8 +124,7 @@ def all_itemsets(frame: pd.DataFrame, m: ItemLimit, column: Hashable | None = No
 
     Notes
     -----
-    All itemsets include those that are in no row, because merging items can make them occur. They are too
-    many to list; algorithms list only itemsets that become rare.
+    Itemsets in no row are included, because merging items can make them occur.
 
     Examples
     --------
@@ -166,10 +165,7 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
 
     Notes
     -----
-    A release that satisfies the constraints satisfies ``KmAnonymity(k, m=None)``. The published form of a
-    listed row is in at least one released row, so its support is k or more, unless all of its items are
-    suppressed. A row contained in a listed row has at least the support of the listed row. All other rows
-    have a support of k or more in the original, which neither merging nor suppressing items can lower.
+    A release that satisfies the constraints satisfies ``KmAnonymity(k, m=None)``: see the page of `coat`.
 
     Cost: the sum, over the rows, of the support of the rarest item.
 
@@ -338,8 +334,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
 
     Notes
     -----
-    A constraint that is in no row does not protect its subsets: ``PrivacyConstraints`` covers the listed
-    itemsets only. With this list it covers the subsets, too, as in the definition of COAT.
+    ``PrivacyConstraints`` covers the listed itemsets only; with this list also their subsets, as in COAT.
 
     Examples
     --------

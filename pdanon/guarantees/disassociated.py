@@ -98,12 +98,10 @@ def find_refuted(
 def _encode_trees(
     table: ChunkTable, m: int | None, safe: bool, doubted: Mask
 ) -> tuple[Numbers, Numbers, Codes]:
-    """Encode the small trees, and return the topmost cluster, the value and the term of each position.
-
-    A cluster or joint cluster is encoded by its range of records, followed by the terms of its term chunk.
-    Each record chunk follows with the negative number of its sub-records, and, for each of its terms, the set
-    of sub-records with the term. Trees with equal values differ only in the names of terms.
-    """
+    """Encode the small trees, and return the topmost cluster, the value and the term of each position."""
+    # A cluster or joint cluster is encoded by its range of records, followed by the terms of its term chunk.
+    # Each record chunk follows with the negative number of its sub-records, and, for each of its terms, the
+    # set of sub-records with the term. Trees with equal values differ only in the names of terms.
     tops = np.where(table.joints >= 0, table.joints, np.arange(len(table.joints)))
     while (tops[tops] != tops).any():
         tops = tops[tops]

@@ -58,12 +58,8 @@ class KKm(Model):
 
     Notes
     -----
-    The guarantee implies k-anonymity of the quasi-identifiers and k^m-anonymity of the items, and is stronger
-    than both: it requires k^m-anonymity within each class of equal quasi-identifiers.
-
-    An attacker may know that a row is not missing, and then excludes the missing rows of its class. With
-    several list columns, the attacker knows for each column whether the row is missing in it, in addition to
-    the m items.
+    The guarantee is k^m-anonymity within each class of equal quasi-identifiers. An attacker excludes the
+    missing rows of the class, and with several list columns knows for each whether the row is missing in it.
 
     References
     ----------
@@ -158,9 +154,8 @@ class KKm(Model):
 class KLm(Model):
     """At least k rows match known quasi-identifiers and m items, at most 1/l of them with a sensitive item.
 
-    All items that are not sensitive may be known. The guarantee is :class:`KKm` for these items. In addition,
-    each sensitive item is in at most 1/l of the rows of a class that match up to m known items, and of the
-    rows of a class that are not missing.
+    The guarantee is :class:`KKm` for all other items, which may be known. In addition, each sensitive item is
+    in at most 1/l of the rows of a class that match up to m known items, and of those that are not missing.
 
     Parameters
     ----------
@@ -187,9 +182,7 @@ class KLm(Model):
 
     Notes
     -----
-    The guarantee covers published sensitive items. The suppression of an item may itself reveal something:
-    it was unavoidable in a class in which every row has the item. Each sensitive item is covered alone: it
-    may be certain that a person has some sensitive item.
+    The guarantee covers published sensitive items, each alone. A suppression may itself reveal something.
 
     References
     ----------
@@ -297,12 +290,11 @@ def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | 
 
 @frozen
 class Crowds:
-    """The candidate rows of each row, given its class and the list columns in which it is not missing.
+    """The candidate rows of each row, given its class and the list columns in which it is not missing."""
 
-    The candidate rows of a row, its crowd, are the rows of its class that are not missing in any column in
-    which the row is not missing. Only the items of such columns count. An item has another code in each
-    crowd, so that no itemset spans two crowds.
-    """
+    # The candidate rows of a row, its crowd, are the rows of its class that are not missing in any column in
+    # which the row is not missing. Only the items of such columns count. An item has another code in each
+    # crowd, so that no itemset spans two crowds.
 
     itemsets: Itemsets  # the items of all list columns, row by row
     of_class: Numbers  # the class of each crowd

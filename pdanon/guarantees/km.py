@@ -228,8 +228,7 @@ def expose_constraints(rows: SupportIndex, n_present: int, k: int, constraints: 
 class LmDiversity(ListModel):
     """No sensitive item is in more than 1/l of the rows that match up to m known items.
 
-    All items that are not sensitive may be known; the attacker knows no sensitive item. An attacker without
-    any knowledge is covered, too: no sensitive item is in more than 1/l of the rows that are not missing.
+    All other items may be known, also none: then the rows count that are not missing.
 
     Parameters
     ----------
@@ -253,17 +252,9 @@ class LmDiversity(ListModel):
 
     Notes
     -----
-    Diversity does not prevent singling out: a single matching row without a sensitive item is diverse.
-    Therefore k is a parameter of this guarantee, and algorithms set it: a release has one guarantee, which
-    covers all that was requested.
-
-    A set of sensitive items is in no more rows than each of its items, so it needs no test. It may be certain
-    that a person has some sensitive item, without knowing which.
-
-    An attacker may know that a row is not missing, and exclude missing rows, so they count nowhere.
-
-    Rows are counted by label. Diversity over labels implies diversity over items only if no item has two
-    labels in a row: then the rows with an item are the rows with its label.
+    Diversity alone does not prevent singling out, so k is a parameter, and algorithms set it. It may be
+    certain that a person has some sensitive item, without knowing which. Missing rows count nowhere. Rows are
+    counted by label, so no item may have two labels in a row.
 
     References
     ----------

@@ -230,12 +230,10 @@ SUPPRESSED, UNKNOWN = -1, -2
 
 
 def label_codes(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -> Codes:
-    """Return the code of the label of each original item; without a mapping, items are published as is.
-
-    Codes are those of ``published``, or ``published.n_items`` for a label that no row contains,
-    ``SUPPRESSED``, or ``UNKNOWN`` for an item that is neither in the mapping nor, without a mapping, in the
-    column.
-    """
+    """Return the code of the label of each original item; without a mapping, items are published as is."""
+    # Codes are those of ``published``, or ``published.n_items`` for a label that no row contains,
+    # ``SUPPRESSED``, or ``UNKNOWN`` for an item that is neither in the mapping nor, without a mapping, in the
+    # column.
     if mapping is None:
         found = published.lookup(items)
         return np.where(found < 0, UNKNOWN, found).astype(np.int32)

@@ -123,12 +123,10 @@ def materialize(given: Any) -> Any:
 
 
 def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Series[Any]:
-    """Read privacy constraints, one itemset per element, as sets in the same order.
-
-    A path leads to a ``.parquet`` file with one list column, or to a ``.csv`` file without a header, with one
-    itemset per line and one item per field. A CSV file that starts with the label of the list column of the
-    data, ``column``, has a header, which is an error.
-    """
+    """Read privacy constraints, one itemset per element, as sets in the same order."""
+    # A path leads to a ``.parquet`` file with one list column, or to a ``.csv`` file without a header, with
+    # one itemset per line and one item per field. A CSV file that starts with the label of the list column of
+    # the data, ``column``, has a header, which is an error.
     path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
     if path.lower().endswith(".parquet"):
         constraints = list_column(read_parquet(path))

@@ -100,11 +100,9 @@ class PSRules(ListModel):
 
     Notes
     -----
-    A share is read as the fraction that its digits denote, so that all comparisons are exact.
-
-    A rule covers attackers who know exactly its known items; it does not cover fewer, more or other items. An
-    attacker without any knowledge learns the support of J. No rule covers this case, unless all known items
-    of the rule are suppressed; missing rows do not count then.
+    A share is read as the fraction that its digits denote, so that all comparisons are exact. A rule covers
+    attackers who know exactly its known items. No rule covers attackers without any knowledge, unless all
+    known items of the rule are suppressed; missing rows do not count then.
 
     References
     ----------
@@ -308,12 +306,11 @@ _HINT = (
 
 @frozen
 class Rules:
-    """Listed rules from known items to sensitive items, without implied rules.
+    """Listed rules from known items to sensitive items, without implied rules."""
 
-    A rule is implied by a rule with the same known items and a subset of its sensitive items: all of them are
-    in no more rows than some of them. Rules with other known items imply nothing, because more known items
-    may match fewer rows, with a higher confidence.
-    """
+    # A rule is implied by a rule with the same known items and a subset of its sensitive items: all of them
+    # are in no more rows than some of them. Rules with other known items imply nothing, because more known
+    # items may match fewer rows, with a higher confidence.
 
     known: Itemsets  # of each rule
     sensitive: Itemsets  # of each rule
@@ -470,10 +467,8 @@ def ps_rules(
 
     Notes
     -----
-    All rules include known itemsets that are in no row, because merging items can make them occur. They are
-    too many to list; algorithms search the rows instead.
-
-    The rules cover the items of this frame only. `AllRules` without ``public`` covers all items of any data.
+    Known itemsets in no row are included, because merging items can make them occur. The rules cover the
+    items of this frame only; `AllRules` without ``public`` covers all items of any data.
 
     Examples
     --------

@@ -345,15 +345,10 @@ class RhoUncertainty(ListModel):
 
     Notes
     -----
-    Without m, the guarantee covers sets of any size. The audit searches the closed sets of the rows with a
-    sensitive item, with a limit. If it reaches the limit, the guarantee of the audit, and of a release, has
-    an m: the size up to which it is proven.
-
-    A set of sensitive items is in no more rows than each of its items, so it needs no test. It may be certain
-    that a person has some sensitive item, without knowing which. The guarantee does not prevent singling out.
-
-    Rows are counted by label. The guarantee over labels implies the guarantee over items only if no item has
-    two labels in a row: then the rows with an item are the rows with its label.
+    Without m, the audit searches the closed sets of the rows with a sensitive item, of any size. If it
+    reaches its limit, the guarantee of the audit, and of a release, has as m the size up to which it is
+    proven. It may be certain that a person has some sensitive item, and a person may be singled out. Rows are
+    counted by label, so no item may have two labels in a row.
 
     References
     ----------

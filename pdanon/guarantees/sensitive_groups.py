@@ -129,14 +129,9 @@ class SensitiveGroups(Model):
 
     Notes
     -----
-    Without k, the guarantee does not prevent singling out: enough public items identify the row of a person.
-    The attacker then learns its group, in which each sensitive item is in at most 1/p of the rows.
-
-    With k, matching rows are counted in the whole table, not by group, because an attacker with knowledge of
-    public items does not know the group. The attacker is assumed to know no sensitive item. Otherwise, the
-    groups without this item can be excluded, and fewer than k rows may remain.
-
-    A set of sensitive items is in no more rows than each of its items, so it needs no test.
+    Without k, public items may identify a row, and the attacker learns its group. With k, matching rows are
+    counted in the whole table, for an attacker who knows no sensitive item: otherwise, groups without it can
+    be excluded.
 
     References
     ----------

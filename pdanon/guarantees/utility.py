@@ -185,10 +185,9 @@ def from_rules(rules: Any, items: Iterable[Any]) -> pd.DataFrame:
 
     Notes
     -----
-    No item of a rule is merged with another item, so it is published as is or suppressed. A rule has the
-    same support and confidence as in the original, unless one of its items is suppressed. With
-    ``max_suppressed=0``, every rule is kept, or the release is infeasible: an item in fewer than k rows, or
-    two such items in fewer than k common rows, can only be suppressed.
+    An item of a rule is never merged, so a rule keeps its support and confidence, unless one of its items is
+    suppressed. With ``max_suppressed=0``, every rule is kept, or the release is infeasible: an item in fewer
+    than k rows, or two such items in fewer than k common rows, can only be suppressed.
 
     Examples
     --------

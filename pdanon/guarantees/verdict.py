@@ -64,9 +64,8 @@ class Audit:
 
     Notes
     -----
-    The verdict and the number of rows are counted at once. The table of threats can be larger than the data,
-    so it is computed at the first access. It is also computed when the audit is pickled or copied deeply,
-    because the copy does not contain the rows.
+    The verdict and the number of rows are counted at once, the table of threats at the first access, and when
+    the audit is pickled or copied deeply.
     """
 
     def __init__(

@@ -139,12 +139,11 @@ _SPANS = 64  # pieces of the file of a part
 
 
 class Buckets:
-    """Rows on disk, added part by part, and read bucket by bucket.
+    """Rows on disk, added part by part, and read bucket by bucket."""
 
-    A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before the
-    first read, some parts together become one file with a piece for each bucket: few pieces are tiny, and a
-    bucket is in few files.
-    """
+    # A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before
+    # the first read, some parts together become one file with a piece for each bucket: few pieces are tiny,
+    # and a bucket is in few files.
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:
         self.n_buckets, self._directory, self._name = n_buckets, directory, name

@@ -176,12 +176,10 @@ def upload_file(file: Path, uri: str) -> None:
 
 
 def upload_directory(directory: Path, uri: str) -> None:
-    """Write the files of a directory to a URI where nothing exists.
-
-    If one fails, those before it are removed. ``_INCOMPLETE`` is written first, and removed after the last
-    file, ``_SUCCESS``. pdanon reads no directory that has the first. If the process is killed or the
-    connection does not return, it stays.
-    """
+    """Write the files of a directory to a URI where nothing exists."""
+    # If one fails, those before it are removed. ``_INCOMPLETE`` is written first, and removed after the last
+    # file, ``_SUCCESS``. pdanon reads no directory that has the first. If the process is killed or the
+    # connection does not return, it stays.
     filesystem, root = resolve(uri)
     names = sorted(path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file())
     try:

@@ -298,12 +298,10 @@ def gather_units(
     repeats: bool,
     as_shown: bool,
 ) -> Iterator[Iterator[pa.Array]]:
-    """Sort lines on disk, and yield the items of each person as lists, those of some persons at a time.
-
-    The database has a hidden directory beside the path ``near``. With ``repeats``, repeated items of a person
-    are kept. With ``as_shown``, for audits, items are read exactly as they are written. Otherwise blanks
-    around a text are removed.
-    """
+    """Sort lines on disk, and yield the items of each person as lists, those of some persons at a time."""
+    # The database has a hidden directory beside the path ``near``. With ``repeats``, repeated items of a
+    # person are kept. With ``as_shown``, for audits, items are read exactly as they are written. Otherwise
+    # blanks around a text are removed.
     schema = tree.schema()
     _check_present([unit, item], schema.names, tree.display_path(tree.names[0]))
     schema = pa.schema([_decoded(schema.field(name)) for name in (unit, item)])

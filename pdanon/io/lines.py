@@ -75,12 +75,10 @@ def read_lines(
     header: bool = True,
     ragged: bool = False,
 ) -> Table:
-    """Read a table, CSV, JSON lines or Parquet by its name. Values stay what they are: text is text.
-
-    ``types`` are those of columns of CSV and JSON lines. The default delimiter is the most frequent of comma,
-    semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI. ``header`` and
-    ``ragged`` are those of `TextLines.read`.
-    """
+    """Read a table, CSV, JSON lines or Parquet by its name. Values stay what they are: text is text."""
+    # ``types`` are those of columns of CSV and JSON lines. The default delimiter is the most frequent of
+    # comma, semicolon, tab and bar in the first line of a CSV file. Only Parquet may have a URI. ``header``
+    # and ``ragged`` are those of `TextLines.read`.
     check_name(path)
     if is_parquet(path):
         return Table(read_parquet(path))

@@ -466,12 +466,10 @@ def person_texts(persons: pd.DataFrame) -> list[str]:
 def link_files(
     persons: list[str], frame: pd.DataFrame, column: str | None, links: Path, secret: Path
 ) -> Writers:
-    """Return the functions that write the links of a release, and its secret key if that is a new one.
-
-    Links have three columns: ``person``, an HMAC-SHA-256 of the text of `person_texts`; ``labels``, the
-    number of labels of the row, which tells releases apart; and ``secret``, a hash that tells secret keys
-    apart.
-    """
+    """Return the functions that write the links of a release, and its secret key if that is a new one."""
+    # Links have three columns: ``person``, an HMAC-SHA-256 of the text of `person_texts`; ``labels``, the
+    # number of labels of the row, which tells releases apart; and ``secret``, a hash that tells secret keys
+    # apart.
     is_known = secret.exists()
     key = read_secret(secret) if is_known else token_bytes(_SIZE)
     values = {

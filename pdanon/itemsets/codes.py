@@ -331,12 +331,10 @@ def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes,
 def relabel_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], values: pa.Array, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, pa.Array]:
-    """Replace the items of rows, and build the sorted vocabulary of the new ones.
-
-    The result is as the fields of `Itemsets`. Codes of a row have any order. An occurrence of code -1, or
-    whose target is -1, is removed. ``values`` are the items of the targets; they may repeat or be unused.
-    With ``repeats``, rows keep duplicates.
-    """
+    """Replace the items of rows, and build the sorted vocabulary of the new ones."""
+    # The result is as the fields of `Itemsets`. Codes of a row have any order. An occurrence of code -1, or
+    # whose target is -1, is removed. ``values`` are the items of the targets; they may repeat or be unused.
+    # With ``repeats``, rows keep duplicates.
     encoded = values.dictionary_encode()
     order = to_numpy(pc.sort_indices(encoded.dictionary))
     rank = inverse_order(order.astype(np.int32))

@@ -247,12 +247,10 @@ _TOKEN = re.compile(r"\\(?:[\\,()]|<NA>)|[(),]|[^\\(),]+")
 
 
 def set_labels(texts: pa.Array, members: Numbers, sizes: Numbers) -> pa.Array:
-    """Return the label of each set of items: the text of a single item, or ``(a,b)`` in item order.
-
-    A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and the
-    text of an item always means that item. A missing member is ``<NA>``; an item with that text is escaped.
-    ``members`` are the items of the sets, set after set; each set has at least one.
-    """
+    """Return the label of each set of items: the text of a single item, or ``(a,b)`` in item order."""
+    # A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and
+    # the text of an item always means that item. A missing member is ``<NA>``; an item with that text is
+    # escaped. ``members`` are the items of the sets, set after set; each set has at least one.
     texts = item_texts(texts)
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
     offsets = offsets_of(sizes)

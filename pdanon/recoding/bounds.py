@@ -127,12 +127,10 @@ def bound_lines(bound: Bound | None) -> Iterator[tuple[str, str]]:
 def bound_changes(
     itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, *, exhaustive: bool = False
 ) -> Bound:
-    """Bound the number of occurrences that any release by sets changes.
-
-    By default, the number of steps is proportional to the occurrences. ``exhaustive`` raises the bound by
-    linear programs until the time limit of the block, see `limit_time`, or until there is no further
-    condition. The bound is valid also if the time limit is reached before anything is counted.
-    """
+    """Bound the number of occurrences that any release by sets changes."""
+    # By default, the number of steps is proportional to the occurrences. ``exhaustive`` raises the bound by
+    # linear programs until the time limit of the block, see `limit_time`, or until there is no further
+    # condition. The bound is valid also if the time limit is reached before anything is counted.
     index = SupportIndex.of(itemsets)
     weights, total = index.singles, int(index.singles.sum())
     least = 0

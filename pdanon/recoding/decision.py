@@ -110,13 +110,10 @@ def decide_lists(
     weights: Floats | None = None,
     penalty: float = 1.0,
 ) -> ListDecision:
-    """Return the decision for a recoding, with its loss and its mapping.
-
-    ``parameters`` holds those that are recorded in another form than they were passed, and ``attributes``
-    those of the mapping. ``weights`` is the importance of the items, and ``penalty`` the cost of
-    suppressed ones, for UL. If fewer than k rows would lose all their items, further items are suppressed
-    first.
-    """
+    """Return the decision for a recoding, with its loss and its mapping."""
+    # ``parameters`` holds those that are recorded in another form than they were passed, and ``attributes``
+    # those of the mapping. ``weights`` is the importance of the items, and ``penalty`` the cost of suppressed
+    # ones, for UL. If fewer than k rows would lose all their items, further items are suppressed first.
     if problem is None:
         recoding = hide_emptied(columns, recoding, guarantee)
     changes = recoding.changes(columns.itemsets)

@@ -70,12 +70,10 @@ def labels_to_suppress(
     k: int,
     class_of: Numbers | None = None,
 ) -> Numbers:
-    """Return the numbers of the labels that `with_enough_emptied` suppresses.
-
-    ``units`` has the number of the label of each occurrence; -1 if it is suppressed. Each group of a local
-    recoding has its own numbers. ``class_of`` is the class of each row, one or several groups of a local
-    recoding; by default all rows are one class.
-    """
+    """Return the numbers of the labels that `with_enough_emptied` suppresses."""
+    # ``units`` has the number of the label of each occurrence; -1 if it is suppressed. Each group of a local
+    # recoding has its own numbers. ``class_of`` is the class of each row, one or several groups of a local
+    # recoding; by default all rows are one class.
     weights = SupportIndex.of(itemsets).weights
     labelled = mask_at(itemsets.n_rows, itemsets.rows[units >= 0])
     emptied = (itemsets.lengths > 0) & ~labelled
@@ -125,12 +123,10 @@ def _cheapest_of(
 
 
 def _cheapest(index: SupportIndex, occurrences: Numbers, need: int) -> NDArray[np.intp]:
-    """Return labels with few occurrences that empty at least ``need`` rows; all labels if there are fewer.
-
-    A step suppresses all labels of a distinct row: the row with the fewest occurrences for each row that it
-    empties (ties: fewer labels, then label order). In the end, unnecessary labels are restored, those with
-    the most occurrences first (ties: label order).
-    """
+    """Return labels with few occurrences that empty at least ``need`` rows; all labels if there are fewer."""
+    # A step suppresses all labels of a distinct row: the row with the fewest occurrences for each row that it
+    # empties (ties: fewer labels, then label order). In the end, unnecessary labels are restored, those with
+    # the most occurrences first (ties: label order).
     gone = np.zeros(index.n_items, np.bool_)
     while True:
         left = index.keep_items(~gone).distinct()

@@ -28,12 +28,11 @@ _QUERIES, _SIZE = 100, 4  # of the loss KL
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """The original rows, and groups with the counts of their sensitive items.
+    """The original rows, and groups with the counts of their sensitive items."""
 
-    A user of the release assumes that all rows of a group have a sensitive item with the same probability.
-    This *chance* is the count of the item in the group over the size of the group. A label stands for each of
-    its items with the same probability.
-    """
+    # A user of the release assumes that all rows of a group have a sensitive item with the same probability.
+    # This *chance* is the count of the item in the group over the size of the group. A label stands for each
+    # of its items with the same probability.
 
     itemsets: Itemsets
     recoding: Recoding  # the same in the whole table; rows do not show the suppressed items

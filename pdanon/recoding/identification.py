@@ -80,12 +80,10 @@ def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> Mask:
 def draw_persons(
     itemsets: Itemsets, able: Numbers, k: int, m: int | None, n: int, rng: np.random.Generator
 ) -> Persons:
-    """Draw persons at risk with known items: a row, then m of its items that are rare, both uniformly.
-
-    ``able`` are the rows at risk. Itemsets of a support below k are rare. All items of a row are known if it
-    has fewer than m, or with m=None. There are fewer than n persons if the rare itemsets of some rows are too
-    few to be found.
-    """
+    """Draw persons at risk with known items: a row, then m of its items that are rare, both uniformly."""
+    # ``able`` are the rows at risk. Itemsets of a support below k are rare. All items of a row are known if
+    # it has fewer than m, or with m=None. There are fewer than n persons if the rare itemsets of some rows
+    # are too few to be found.
     rows = rng.choice(able, n) if len(able) else np.empty(0, np.int64)
     index, lengths = SupportIndex.of(itemsets).distinct(), itemsets.lengths
     left, repeats = np.arange(len(rows)), 1
@@ -240,12 +238,11 @@ class Guesses:
 
 
 class SampleAttack:
-    """An attacker with a sample, and the persons that he attacks in releases of one original.
+    """An attacker with a sample, and the persons that he attacks in releases of one original."""
 
-    A sample of None is a random half of the original, for the rows of the other half, and the reverse. A
-    person is at risk if fewer than k rows of the original hold the m known items; m=None: all items of a row.
-    ``n`` is the number of persons, and ``at_risk`` the share of rows at risk.
-    """
+    # A sample of None is a random half of the original, for the rows of the other half, and the reverse. A
+    # person is at risk if fewer than k rows of the original hold the m known items; m=None: all items of a
+    # row. ``n`` is the number of persons, and ``at_risk`` the share of rows at risk.
 
     def __init__(
         self,
@@ -270,12 +267,10 @@ class SampleAttack:
         self.persons = draw_persons(itemsets, able, k, m, n, rng)
 
     def guess(self, published: Itemsets, mapping: pd.DataFrame, groups: Numbers | None) -> Guesses:
-        """Guess the row of each person in a release.
-
-        A mapping without rows publishes items as they are. ``groups`` has the group of each row of a local
-        recoding. If occurrences are deleted, two attackers guess: one knows what the row of the person lost,
-        the other infers it. The guesses are those of the one who names more persons.
-        """
+        """Guess the row of each person in a release."""
+        # A mapping without rows publishes items as they are. ``groups`` has the group of each row of a local
+        # recoding. If occurrences are deleted, two attackers guess: one knows what the row of the person
+        # lost, the other infers it. The guesses are those of the one who names more persons.
         persons, original = self.persons, self.itemsets
         cover = Cover.of_mapping(original, published, mapping)
         rows = np.repeat(persons.rows, np.diff(persons.offsets))

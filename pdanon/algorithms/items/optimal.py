@@ -141,12 +141,10 @@ class Packing:
         return shares
 
     def choose(self, known: int, seconds: float, *, hasty: bool) -> Mask | None:
-        """Choose the nodes to publish with the largest worth, if it exceeds the known worth.
-
-        Only enforced clauses are constraints. The last relaxation fixes nodes that are in all or in none of
-        the choices above the known worth. In haste, the search stops after a part of the way from the known
-        worth to the bound.
-        """
+        """Choose the nodes to publish with the largest worth, if it exceeds the known worth."""
+        # Only enforced clauses are constraints. The last relaxation fixes nodes that are in all or in none of
+        # the choices above the known worth. In haste, the search stops after a part of the way from the known
+        # worth to the bound.
         rows, limits = self._program()
         spare = self._exact - ((known + 1) << self._places)
         allowed = self._left > spare, self._left >= -spare

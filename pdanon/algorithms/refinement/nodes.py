@@ -173,12 +173,11 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 
 
 class GroupRefinement(TimedSearch):
-    """Groups of rows with equal published lists, between which rows move and swap.
+    """Groups of rows with equal published lists, between which rows move and swap."""
 
-    With ``bags``, a group is published as the multiset of nodes that its rows have in common. Otherwise it is
-    published at the lowest cut where its rows have equal nodes. `ParameterError`: a group has fewer than k
-    rows, or contains a row without items.
-    """
+    # With ``bags``, a group is published as the multiset of nodes that its rows have in common. Otherwise it
+    # is published at the lowest cut where its rows have equal nodes. `ParameterError`: a group has fewer than
+    # k rows, or contains a row without items.
 
     def __init__(
         self,

@@ -36,13 +36,11 @@ _ENOUGH = 1_000  # the search ends when a round gains less than this part of the
 
 
 class ProtectedSets(TimedSearch):
-    """Sets of public items that change to lower the loss, with the best state so far.
+    """Sets of public items that change to lower the loss, with the best state so far."""
 
-    ``labels`` is the set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items
-    are sets of their own or suppressed.
-
-    A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
-    """
+    # ``labels`` is the set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items
+    # are sets of their own or suppressed.
+    # A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
 
     def __init__(self, rules: RuleCheck, labels: Numbers, price: Price, clock: Clock) -> None:
         super().__init__(clock)

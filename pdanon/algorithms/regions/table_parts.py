@@ -258,12 +258,11 @@ _CUT_KEYS = 2**20  # bound the memory of cuts, whatever the number of rows
 
 
 class Histogram:
-    """The number of rows with each combination of values. Parts are added in any order.
+    """The number of rows with each combination of values. Parts are added in any order."""
 
-    With ``coarse``, at most a million combinations are counted, which suffice to cut regions. With more,
-    adjacent values of the columns with the most are counted together. Regions may cut them anywhere.
-    ``is_exact`` is then False. ``sizes`` has the number of values of each column.
-    """
+    # With ``coarse``, at most a million combinations are counted, which suffice to cut regions. With more,
+    # adjacent values of the columns with the most are counted together. Regions may cut them anywhere.
+    # ``is_exact`` is then False. ``sizes`` has the number of values of each column.
 
     def __init__(self, sizes: Sequence[int], *, coarse: bool = False) -> None:
         self._shifts, self._sizes = [0] * len(sizes), [max(size, 1) for size in sizes]

@@ -236,13 +236,11 @@ Combine: TypeAlias = Callable[[Sequence[Numbers]], Numbers]
 
 
 class Digests:
-    """Summaries of each group of rows: in each column, few values with the same cover as all.
+    """Summaries of each group of rows: in each column, few values with the same cover as all."""
 
-    ``combine`` returns the loss of a row of each group, given the losses of its values, column by column. By
-    default it is their sum.
-
-    Memory: two values for each group and column, or all distinct values of a column published as sets.
-    """
+    # ``combine`` returns the loss of a row of each group, given the losses of its values, column by column.
+    # By default it is their sum.
+    # Memory: two values for each group and column, or all distinct values of a column published as sets.
 
     def __init__(self, table: QuasiTable, groups: Sequence[Numbers], combine: Combine | None = None) -> None:
         self._attributes = table.attributes

@@ -34,12 +34,11 @@ def check_rum(name: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Rum:
-    """A measure of the loss of the quasi-identifiers. A merge never lowers it.
+    """A measure of the loss of the quasi-identifiers. A merge never lowers it."""
 
-    NCP is the mean over the rows of the average loss of a value, Minkowski of the root of the average squared
-    loss. DM is the size of the cluster of a row, averaged over the rows, and C_avg the average size of a
-    cluster, as shares of all rows.
-    """
+    # NCP is the mean over the rows of the average loss of a value, Minkowski of the root of the average
+    # squared loss. DM is the size of the cluster of a row, averaged over the rows, and C_avg the average size
+    # of a cluster, as shares of all rows.
 
     name: str  # NCP, DM, C_avg or Minkowski
     most_of_row: int  # loss of a row if all of its values are suppressed

@@ -34,12 +34,11 @@ from pdanon.itemsets.validation import random_generator
 
 @frozen
 class ItemOrder:
-    """A column whose items have another, secret order.
+    """A column whose items have another, secret order."""
 
-    The algorithms are public. If ties are broken by the order of the items, an attacker can run an algorithm
-    on all tables that may have led to a release, and exclude some. A drawn order leaves more of them
-    possible.
-    """
+    # The algorithms are public. If ties are broken by the order of the items, an attacker can run an
+    # algorithm on all tables that may have led to a release, and exclude some. A drawn order leaves more of
+    # them possible.
 
     itemsets: Itemsets  # in the drawn order
     items: Numbers | None  # item of each code in the drawn order; None if the order is that of the items
@@ -78,12 +77,10 @@ _Runs = list[tuple[int, int]]
 
 
 def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED) -> Iterator[ItemsetTable]:
-    """List the rare itemsets of one size, at least 3, by descending support, then by codes.
-
-    The rows have no smaller rare itemsets. A batch has at most ``most`` itemsets, unless one support in one
-    run has more. If the upper bound on their number exceeds a batch, the itemsets are counted first. Each
-    further search then lists one batch.
-    """
+    """List the rare itemsets of one size, at least 3, by descending support, then by codes."""
+    # The rows have no smaller rare itemsets. A batch has at most ``most`` itemsets, unless one support in one
+    # run has more. If the upper bound on their number exceeds a batch, the itemsets are counted first. Each
+    # further search then lists one batch.
     search = _Search(index, k, size)
     if search.at_most() <= most:
         portions = [(1, k - 1, search.runs)]
@@ -289,12 +286,10 @@ class Clusters:
             self._report(0)
 
     def satisfy(self, itemsets: ItemsetTable, k: int) -> None:
-        """Merge and suppress until no given itemset is rare; the supports in the table are ignored.
-
-        Itemsets that are rare now are handled one by one, the largest support first, then in the given order.
-        A step for one can give another its first rows and make it rare. So all are checked again until none
-        is rare.
-        """
+        """Merge and suppress until no given itemset is rare; the supports in the table are ignored."""
+        # Itemsets that are rare now are handled one by one, the largest support first, then in the given
+        # order. A step for one can give another its first rows and make it rare. So all are checked again
+        # until none is rare.
         bitmaps = self._bitmaps(self.index())
         while True:
             supports = np.empty(len(itemsets), np.int64)

@@ -233,12 +233,10 @@ class Cut:
         return np.where(below, 0, added)
 
     def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
-        """Return the demands of all rare nodes and, with ``pairs``, pairs of nodes, not below the start.
-
-        A cut covers a node if it contains the node or an ancestor. A demand is a set of nodes, and every safe
-        cut covers one or more of them. A cut that meets these demands has no rare node or pair. Demands are
-        distinct. Implied demands are left out, except some pairs.
-        """
+        """Return the demands of all rare nodes and, with ``pairs``, pairs of nodes, not below the start."""
+        # A cut covers a node if it contains the node or an ancestor. A demand is a set of nodes, and every
+        # safe cut covers one or more of them. A cut that meets these demands has no rare node or pair.
+        # Demands are distinct. Implied demands are left out, except some pairs.
         tree = self._hierarchy
         forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self.supports)
         uppermost = np.flatnonzero(forced & ~np.where(tree.parent < 0, False, forced[tree.parent]))

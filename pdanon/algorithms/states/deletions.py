@@ -93,12 +93,10 @@ def protect_secrets(
 
 
 def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTable], worth: Floats) -> Mask:
-    """Return whether each occurrence is kept, so that no listed itemset is left in a row.
-
-    ``list_rare`` lists the itemsets that some rows must not have. They are dead, and stay so. Each row with
-    one that has died is solved again from all of its occurrences. That may make further ones rare. An item
-    with a negative worth is never deleted.
-    """
+    """Return whether each occurrence is kept, so that no listed itemset is left in a row."""
+    # ``list_rare`` lists the itemsets that some rows must not have. They are dead, and stay so. Each row with
+    # one that has died is solved again from all of its occurrences. That may make further ones rare. An item
+    # with a negative worth is never deleted.
     kept = np.ones(len(rows.codes), np.uint8)
     price = worth * np.sqrt(np.sqrt(rows.singles))
     dead = no_itemsets()

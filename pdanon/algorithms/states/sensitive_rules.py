@@ -157,12 +157,11 @@ def proof_order(m: int | None) -> tuple[bool, int]:
 
 
 class RuleSearch:
-    """Lists of the rules that are breached, by the number of known labels.
+    """Lists of the rules that are breached, by the number of known labels."""
 
-    The rows are distinct, and hold the ranks of labels; ``order`` has the label of each rank. The search is
-    fastest if labels with a low rank are rare. Rules with 1 or more known labels are listed if they have one
-    of the first ``n_first`` ranks.
-    """
+    # The rows are distinct, and hold the ranks of labels; ``order`` has the label of each rank. The search is
+    # fastest if labels with a low rank are rare. Rules with 1 or more known labels are listed if they have
+    # one of the first ``n_first`` ranks.
 
     def __init__(self, rows: SupportIndex, order: Codes, n_first: int, demand: Demand) -> None:
         self._rows, self._order, self._n_first, self._demand = rows, order, n_first, demand
