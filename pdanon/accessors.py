@@ -142,10 +142,10 @@ def by(
 
     Notes
     -----
-    A guarantee for rows does not protect persons, whose rows hide each other. Here an algorithm recodes the
-    set of the items of a person, and the labels go back to the rows. Persons are published as numbers, and
-    rows are sorted by their content. Other columns are published only if ``keep`` lists them. The guarantee
-    then covers their values, too: dates are published by day, week, month or quarter, whichever suffices.
+    An algorithm recodes the set of the items of a person, and the labels go back to the rows. Persons are
+    published as numbers, and rows are sorted by their content. Other columns are published only if ``keep``
+    lists them: the guarantee then covers their values, and dates are published by day, week, month or
+    quarter.
 
     Cost: linear in the rows, beside that of the algorithm for one row per person.
 
@@ -437,13 +437,6 @@ class ItemsetAccessor:
         -------
         pandas.Series
             In the order of the items.
-
-        Examples
-        --------
-        >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.supports().to_dict()
-        {'rice': 1, 'tea': 2}
         """
         return supports(self._itemsets())
 
@@ -463,13 +456,6 @@ class ItemsetAccessor:
         ------
         ParameterError
             If the argument is not a list of items, for example a single one.
-
-        Examples
-        --------
-        >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.support(["tea"])
-        2
         """
         return int(self.contains(itemset).sum())
 

@@ -155,7 +155,7 @@ class KLm(Model):
     """At least k rows match known quasi-identifiers and m items, at most 1/l of them with a sensitive item.
 
     The guarantee is :class:`KKm` for all other items, which may be known. In addition, each sensitive item is
-    in at most 1/l of the rows of a class that match up to m known items, and of those that are not missing.
+    in at most 1/l of the rows of a class that match up to m known items, or that are not missing.
 
     Parameters
     ----------

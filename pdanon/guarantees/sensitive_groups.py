@@ -130,7 +130,7 @@ class SensitiveGroups(Model):
     Notes
     -----
     Without k, public items may identify a row, and the attacker learns its group. With k, matching rows are
-    counted in the whole table, for an attacker who knows no sensitive item: otherwise, groups without it can
+    counted in the whole table, for an attacker without a known sensitive item: else, groups without it can
     be excluded.
 
     References

@@ -136,34 +136,25 @@ def anonymize(
     Guarantee: the requested one, audited on the written files. The release by an algorithm equals that for a
     frame with all rows. It is one that recodes an item equally in the whole table, such as ``pcta``, or in
     equal rows, such as ``lra``; the error for any other algorithm lists them. Or one for quasi-identifiers,
-    such as ``rum_bound`` or ``mondrian``: equal for at most ``block_rows`` rows. More rows are cut into
-    regions, which together have the guarantee.
+    such as ``rum_bound`` or ``mondrian``: more than ``block_rows`` rows are then cut into regions, which
+    together have the guarantee. Without a name, the algorithms are tried on 10,000 rows, drawn with a fixed
+    seed, for which the guarantee is requested as for the table, so losses in ``tried`` are above that of the
+    release.
 
-    `anonymize` tries the algorithms with the guarantee on 10,000 rows, drawn with a fixed seed. The best one
-    decides for all rows. The guarantee is requested for the sample as for the table, so the losses in
-    ``tried`` are above that of the release.
+    Each file becomes one of the same relative path, with the same row groups, compression and other columns,
+    which may identify rows. The list column becomes lists of text, or of the type of its items if items are
+    only suppressed. Of the metadata, only names and types of columns are kept.
 
-    Each file becomes one of the same relative path, with the same row groups, compression and other columns.
-    Other columns are published unmodified and may identify rows. The list column becomes lists of text, or of
-    the type of its items if items are only suppressed. A private column is written again. Of the metadata,
-    only names and types of columns are kept, so that pandas reads the same index and dtypes.
-
-    The files are written to a hidden directory in the parent of the target, readable only by its owner. When
-    it is complete and on the disk, it gets the name of the target and the permissions of the umask. The
-    mapping is completely written just before, so that every target has its mapping. A locked hidden file
-    keeps other runs from the target meanwhile. If the process is killed, there is no target, the mapping may
-    exist, and the next run to the same target removes the hidden files. After an error, at most the mapping
-    exists.
-
-    On object storage, files have no locks, and directories no names that could be changed. The files are
-    written to the temporary directory of this machine, audited there, and then sent. A directory has a file
-    ``_INCOMPLETE`` until all are sent, and then a file ``_SUCCESS``. A directory with the first is not read.
-    If a file cannot be sent, those sent before it are removed.
+    The files are written to a hidden, locked directory in the parent of the target, readable only by its
+    owner. When it is complete and on the disk, it gets the name of the target and the permissions of the
+    umask. The mapping is completely written just before. If the process is killed, there is no target, the
+    mapping may exist, and the next run to the same target removes the hidden files. After an error, at most
+    the mapping exists. On object storage, a directory has a file ``_INCOMPLETE`` while files arrive, and
+    ``_SUCCESS`` at the end; there are no locks. If a file cannot be sent, those sent before it are removed.
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
-    distinct transactions and one row group, however many files and rows there are. An occurrence takes at
-    least 16 bytes, and a transaction 40 bytes. With more than one thread (`pdanon.config`), it
-    holds two row groups: the next one is read while one is counted or written.
+    distinct transactions, of at least 40 bytes and 16 an occurrence, and one row group, or two with more than
+    one thread.
 
     Examples
     --------
