@@ -517,9 +517,6 @@ class Anonymized(Labelled):
           threats    1 itemset with the item at risk, lowest support 1; k=2
           exposed    1 itemset would be at risk if it were restored, lowest support 1
           alone      itemsets with the item are at risk at every k
-        >>> why.threats
-            itemset  support
-        0  ['salt']        1
         >>> why.became
         '(rice,salt)'
         """

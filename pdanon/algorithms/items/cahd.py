@@ -122,7 +122,7 @@ def cahd(
 
     Notes
     -----
-    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed: the public items
+    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed. The public items
     then become sets as by `pcta`, refined, or nodes as by `apriori`, before the rows are grouped.
 
     Rows with a sensitive item take turns, in the order of the rows. The candidates of a row are the nearest

@@ -313,8 +313,6 @@ def coherence(
     1        ['rice' 'tea']
     2        ['flu' 'rice']
     3        ['flu' 'rice']
-    >>> float(result.loss["S/N"])
-    0.18181818181818182
     >>> result.trace
        item  MM   IL  score
     0  salt   1  2.0    0.5

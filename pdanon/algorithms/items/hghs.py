@@ -115,12 +115,6 @@ def hghs(
     1  ['drink' 'pie']
     2          ['pie']
     3  ['drink' 'pie']
-    >>> mapping
-       group  item generalized  support
-    0      0   ale       drink        1
-    1      0   gin       drink        2
-    2      0   pie         pie        4
-    3      0  soap        <NA>        1
     """
     return HGHS.release(locals())
 
@@ -191,10 +185,10 @@ def mhghs(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, by the last round alone. Round i runs :func:`pdanon.hghs` for itemsets
-    of at most i items, from the root, in a hierarchy that ends at the cut of the previous round. Rounds end
-    early when no row contains more than i nodes of the hierarchy. None or at least k rows lose all their
-    items, by the cuts of the last round.
+    Guarantee: ``KmAnonymity(k, m)``. The last round alone gives it. Round i runs :func:`pdanon.hghs` for
+    itemsets of at most i items, from the root, in a hierarchy that ends at the cut of the previous round.
+    Rounds end early when no row contains more than i nodes of the hierarchy. None or at least k rows lose all
+    their items, by the cuts of the last round.
 
     Cost: that of :func:`pdanon.hghs`, but large itemsets are only visited in the few remaining cuts. The loss
     may be higher or lower, because early rounds ignore larger itemsets.

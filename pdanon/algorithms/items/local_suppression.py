@@ -114,7 +114,7 @@ def local_suppression(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``; the page of the algorithm has
+    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. The page of the algorithm has
     the proof, also for mixtures and nodes. Counts are lower bounds: an item that a row lacks may have been
     deleted.
 
@@ -155,12 +155,6 @@ def local_suppression(
     1        ['rice']
     2  ['rice' 'tea']
     3         ['tea']
-    >>> result.mapping
-       group  item generalized  support
-    0      0  rice        rice        2
-    1      0   tea         tea        3
-    2      1  rice        rice        1
-    3      1  salt        <NA>        1
 
     With a hierarchy, rare codes become their category where they are rare:
 

@@ -301,8 +301,8 @@ def optimal(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, by exact counts of the chosen cut, never by the solver, which breaks
-    ties between cuts.
+    Guarantee: ``KmAnonymity(k, m)``. It follows from exact counts of the chosen cut, never from the solver,
+    which breaks ties between cuts.
 
     A 0-1 variable states for each inner node whether the cut is at or above it. Every rare set of nodes
     demands that the parent of one of its nodes is. Demands of nodes and pairs are in the program from the

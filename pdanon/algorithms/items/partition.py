@@ -58,7 +58,7 @@ def partition(
 
     Notes
     -----
-    Guarantee: ``TransactionalK(k)``: the rows of a group have equal lists at all times. At first, all items
+    Guarantee: ``TransactionalK(k)``. The rows of a group have equal lists at all times. At first, all items
     are published as the root. A group is split by the children of the node with the largest decrease of NCP
     (then: the first in the hierarchy). If fewer than k rows have the same children, they stay as they are; if
     these together are fewer than k, other rows join them, those with the least decrease (then: the first).

@@ -298,11 +298,6 @@ def pcta(
     1        ['(rice,salt)']
     2  ['(rice,salt)' 'tea']
     3                ['tea']
-    >>> mapping
-       group  item  generalized  support
-    0      0  rice  (rice,salt)        3
-    1      0  salt  (rice,salt)        1
-    2      0   tea          tea        3
     """
     return PCTA.release(locals())
 
@@ -417,14 +412,6 @@ def upcta(
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice", "tea"], ["milk", "tea"]]})
-    >>> blocks = {"drink": ["milk", "tea"], "food": ["rice", "salt"]}
-    >>> frame, mapping = df.txanon.upcta(k=2, m=2, utility=blocks)
-    >>> frame
-                              items
-    0  ['(milk,tea)' '(rice,salt)']
-    1  ['(milk,tea)' '(rice,salt)']
-    2  ['(milk,tea)' '(rice,salt)']
-    3                ['(milk,tea)']
     >>> blocks = {"milk": ["milk"], "tea": ["tea"], "food": ["rice", "salt"]}
     >>> df.txanon.upcta(k=2, m=2, utility=blocks, max_suppressed=0.25).mapping
        group  item  generalized  support
@@ -478,31 +465,12 @@ def coat(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
-        ``PrivacyConstraints`` protect listed itemsets. ``LmDiversity`` publishes sensitive items as they are.
-    k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
-    utility : DataFrame, mapping or iterable of list-likes, optional
-        A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
-        or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
-        merged. By default, all items are in one block. Items that do not occur are ignored.
-    max_suppressed : float
-        Upper bound on the share of suppressed items among the items that occur, in [0, 1]. A suppressed
-        cluster counts with all its items.
-    weights : mapping or Series, optional
-        Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
-    penalty : float
-        Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
-        change the release.
-    refine : bool
-        Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
-        With ``start``, the sets of the earlier release move as a whole.
-    random_state : int, Generator or None
-        Seed or generator of a secret order of the items, which breaks ties; see the notes.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
+    guarantee, k, m : KmAnonymity, PrivacyConstraints or LmDiversity, int, int
+        As in `pcta`.
+    utility, max_suppressed, weights, penalty : DataFrame or mapping, float, mapping, float
+        As in `upcta`.
+    refine, random_state, start, labels : bool, int or Generator, Anonymized, str or callable
+        As in `pcta`; items move between the sets of a block.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -553,14 +521,6 @@ def coat(
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice", "tea"], ["milk", "tea"]]})
-    >>> blocks = {"drink": ["milk", "tea"], "food": ["rice", "salt"]}
-    >>> frame, mapping = df.txanon.coat(k=2, m=2, utility=blocks)
-    >>> frame
-                              items
-    0  ['(milk,tea)' '(rice,salt)']
-    1  ['(milk,tea)' '(rice,salt)']
-    2  ['(milk,tea)' '(rice,salt)']
-    3                ['(milk,tea)']
     >>> blocks = {"milk": ["milk"], "tea": ["tea"], "food": ["rice", "salt"]}
     >>> df.txanon.coat(k=2, m=2, utility=blocks, max_suppressed=0.25).mapping
        group  item  generalized  support

@@ -239,9 +239,9 @@ def ps_rules(
 
     Notes
     -----
-    Guarantee: ``PSRules(rules, k, c)``, at every step. At first, all public items that occur in rules form
-    one set; if that does not protect all rules, all public items do. A set is split only if all rules with
-    its items stay protected.
+    Guarantee: ``PSRules(rules, k, c)``. It holds at every step. At first, all public items that occur in
+    rules form one set; if that does not protect all rules, all public items do. A set is split only if all
+    rules with its items stay protected.
 
     The set with the largest loss is next: ``(2**size - 1) * weight * support``, as exact integers (then: item
     order); its weight is the largest of its members. The two items that would lose most together begin one

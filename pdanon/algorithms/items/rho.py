@@ -124,8 +124,6 @@ def suppress_control(
     2        ['tea']
     3  ['oil' 'tea']
     4        ['oil']
-    >>> float(result.loss["suppressed"])
-    0.1111111111111111
     """
     return SUPPRESS_CONTROL.release(locals())
 
@@ -413,7 +411,7 @@ def td_control(
 
     Notes
     -----
-    Guarantee: ``RhoUncertainty(rho, sensitive, m)`` for published labels, proven as in
+    Guarantee: ``RhoUncertainty(rho, sensitive, m)`` for published labels. It is proven as in
     :func:`suppress_control`.
 
     The cut begins at the root. A node is replaced by its children if that lowers the loss, NCP of each

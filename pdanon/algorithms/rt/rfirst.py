@@ -51,23 +51,12 @@ def rfirst(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    quasi : sequence of hashable
-        Labels of the other columns that an attacker may know.
-    quasi_weights : mapping, optional
-        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    cluster : str
-        The algorithm that forms the clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
-        ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
-    transaction : str or Transaction
-        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or with options.
-    refine : bool
-        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
-    random_state : int, Generator or None
-        Seed or generator of the random numbers; None is the seed 0.
+    k, m, quasi : int, int or None, sequence of hashable
+        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
+    quasi_weights, hierarchies : mapping, mapping
+        As in `pdanon.rum_bound`.
+    cluster, transaction, refine, random_state : str, str or Transaction, bool, int or Generator
+        As in `pdanon.rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -159,21 +148,12 @@ def tfirst(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    quasi : sequence of hashable
-        Labels of the other columns that an attacker may know.
+    k, m, quasi : int, int or None, sequence of hashable
+        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     parts : int
         Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
-    quasi_weights : mapping, optional
-        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    transaction : str or Transaction
-        The algorithm for the items of a part, any that gives k^m-anonymity. Pass a `pdanon.Transaction` for
-        a hierarchy, several list columns or sensitive items.
-    refine : bool
-        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
+    quasi_weights, hierarchies, transaction, refine : mapping, mapping, str or Transaction, bool
+        As in `pdanon.rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -87,7 +87,7 @@ def rum_bound(
         The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or with options.
+        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or a `Transaction`.
     refine : bool
         Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
     random_state : int, Generator or None
@@ -151,12 +151,6 @@ def rum_bound(
     1  [19, 22]  ['(cold,flu)']
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
-    >>> pdanon.rum_bound(df, k=2, m=2, quasi=["age"], delta=1, random_state=0).frame
-            age           items
-    0  [19, 40]  ['cold' 'flu']
-    1  [19, 40]         ['flu']
-    2  [19, 40]        ['cold']
-    3  [19, 40]  ['cold' 'flu']
     """
     check_share(delta, "delta")
     check_options(cluster, merge)
@@ -257,35 +251,14 @@ def tum_bound(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    quasi : sequence of hashable
-        Labels of the other columns that an attacker may know.
+    k, m, quasi : int, int or None, sequence of hashable
+        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     delta : float
         Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
-    merge : {"R", "T", "RT"}
-        Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
-    rum : {"NCP", "DM", "C_avg", "Minkowski"}
-        Measure of the loss of the quasi-identifiers, in [0, 1]: the average loss of a value (NCP), or the
-        root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
-        average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
-        shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
-    quasi_weights : mapping, optional
-        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    cluster : str
-        The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
-        ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
-    transaction : str or Transaction
-        The algorithm for the items of a cluster, any for k^m-anonymity: a name, or with options.
-    refine : bool
-        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
-    random_state : int, Generator or None
-        Seed or generator of the random numbers; None is the seed 0.
-    block_rows : int, optional
-        Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
-        of rows with similar quasi-identifiers, as by `pdanon.rum_bound`. By default it is not cut.
+    merge, rum, quasi_weights, hierarchies : str, str, mapping, mapping
+        As in `rum_bound`.
+    cluster, transaction, refine, random_state, block_rows : str, str or Transaction, bool, int, int
+        As in `rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -329,12 +302,6 @@ def tum_bound(
     >>> df = pd.DataFrame(
     ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
     ... )
-    >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=1, random_state=0).frame
-            age           items
-    0  [19, 22]  ['(cold,flu)']
-    1  [19, 22]  ['(cold,flu)']
-    2  [39, 40]  ['(cold,flu)']
-    3  [39, 40]  ['(cold,flu)']
     >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=0.5, random_state=0).frame
             age           items
     0  [19, 40]  ['cold' 'flu']
