@@ -217,48 +217,38 @@ def anonymize(
       `local_suppression`, items are also deleted by it. For ``KLm`` with a hierarchy, known items also become
       nodes.
 
-    Sets and nodes are compared by one measure: a label counts the occurring items that it stands for. So
-    ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. A kept item costs 0,
-    and a suppressed item 1. Otherwise NCP is the number of items over that of all items. LM is the same
-    with 1 less in both. ``"balanced"`` is the loss of `refine`, for nodes as for sets. Coherence and public
-    items use ``S/N``, quasi-identifiers ``NCP_relational``, and ``SensitiveGroups`` ``KL``. ``KKm`` and
-    ``KLm`` have two kinds of loss. Their default ``"counts"`` is the mean of two average relative errors: of
-    the count of a pair of items (``pairs``), and of the count of a combination of quasi-identifiers
-    (``values``). The result has ``values`` as one more loss. Its repr also shows the releases with the lowest
-    error of each kind, and the call for each. Both are estimated from 200 draws, unless there are fewer to
-    draw. Without ``loss``, of the releases within one standard error of the lowest loss, the one that changes
-    the smallest share of the occurrences is returned. Their reason reports it. A named loss decides as
-    measured. "NCP" is the mean of ``NCP_relational`` and ``NCP``. They have
-    no "LM".
+    Sets and nodes are compared by one measure: a label counts the occurring items that it stands for, so
+    ``tried`` may differ from ``result.loss``. A kept item costs 0, and a suppressed one 1. Otherwise NCP is
+    the number of items over that of all items, and LM the same with 1 less in both. ``"balanced"`` is the
+    loss of `refine`. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
+    ``SensitiveGroups`` ``KL``. The default ``"counts"`` of ``KKm`` and ``KLm`` is the mean of two average
+    relative errors, of the count of a pair of items (``pairs``) and of a combination of quasi-identifiers
+    (``values``, one more loss of the result), estimated from 200 draws, unless there are fewer. The repr also
+    shows the releases with the lowest error of each kind, and the call for each. Without ``loss``, of the
+    releases within one standard error of the lowest loss, the one that changes the smallest share of the
+    occurrences is returned. "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
 
     More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
-    move at most 2**18 items. `refine` anneals twice: call it for a release that loses a little less.
+    move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, and
+    the balanced loss for ``occurrences``, ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets;
+    its release then counts only if the requested loss is lower, too. If a loss is named, the release that is
+    best by the default loss is refined as well, so without bounds and limits the result never loses more by
+    the named loss than that of the default.
 
-    `refine` lowers NCP if it cannot lower the requested loss, and the balanced loss for ``occurrences``,
-    ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets. Its release then counts only if the
-    requested loss is lower, too. If a loss is named, the release that is best by the default loss is refined
-    as well. So the result never loses more by the named loss than the result of the default, if neither has
-    bounds, and no limit is reached.
-
-    An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
-    is proven for fewer known items than requested ranks behind it.
+    An almost empty release, see `UselessWarning`, or one that is proven for fewer known items than requested,
+    ranks behind all others.
 
     With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, until
-    persons named in the release with the lowest loss are few enough. The k between the last two is then
-    narrowed down. Among the releases within the bounds, that with the lowest loss is returned: a refined one
-    with a larger k, or an unrefined one with a smaller. It is audited with the given k, and
-    ``parameters["decided_k"]`` is the larger. The line ``named`` of the result has both. The share is that of
-    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over four splits
-    of the rows. It is an estimate, and attackers may know more.
+    persons named in the release with the lowest loss are few enough. The k between the last two is narrowed
+    down. The result is audited with the given k, and ``parameters["decided_k"]`` is the larger. The share is
+    that of 2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over
+    four splits of the rows: an estimate.
 
-    Time: the limit bounds the search for a lower loss. It does not apply until there is a first release: the
-    fastest algorithm may take up to ten times the limit. After the limit, no algorithm is started, and a
-    running one is stopped at its next progress report. `optimal` gets half of the remaining time, with
-    ``suppress=True`` at most 5 seconds, and returns its best. `refine` returns its best at the limit, without
-    random merges: call it for these. The search stops early if nothing is left to try.
-
-    The result depends on the speed of the machine only if the limit is reached. The result, its
-    ``cut_short`` and ``tried`` then report this.
+    Time: until there is a first release, the fastest algorithm may take up to ten times the limit. After the
+    limit, no algorithm is started, and a running one is stopped at its next progress report. `optimal` gets
+    half of the remaining time, with ``suppress=True`` at most 5 seconds. `refine` returns its best at the
+    limit, without random merges. The search stops early if nothing is left to try. The result depends on the
+    speed of the machine only if the limit is reached, which ``cut_short`` and ``tried`` report.
 
     Cost: the sum of the costs of the algorithms.
 
