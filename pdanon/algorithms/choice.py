@@ -232,7 +232,7 @@ def anonymize(
     move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, and
     the balanced loss for ``occurrences``, ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets;
     its release then counts only if the requested loss is lower, too. If a loss is named, the release that is
-    best by the default loss is refined as well, so without bounds and limits the result never loses more by
+    best by the default loss is refined as well. So without bounds and limits the result never loses more by
     the named loss than that of the default.
 
     An almost empty release, see `UselessWarning`, or one that is proven for fewer known items than requested,
