@@ -223,10 +223,10 @@ def anonymize(
     loss of `refine`. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
     ``SensitiveGroups`` ``KL``. The default ``"counts"`` of ``KKm`` and ``KLm`` is the mean of two average
     relative errors, of the count of a pair of items (``pairs``) and of a combination of quasi-identifiers
-    (``values``, one more loss of the result), estimated from 200 draws, unless there are fewer. The repr also
-    shows the releases with the lowest error of each kind, and the call for each. Without ``loss``, of the
-    releases within one standard error of the lowest loss, the one that changes the smallest share of the
-    occurrences is returned. "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
+    (``values``, one more loss of the result). Both are estimated from 200 draws, unless there are fewer. The
+    repr also shows the releases with the lowest error of each kind, and the call for each. Without ``loss``,
+    of the releases within one standard error of the lowest loss, the one that changes the smallest share of
+    the occurrences is returned. "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
 
     More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
     move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, and
