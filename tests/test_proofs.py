@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import product
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations, product
 from pathlib import Path
 
+import against
 import model
+import pandas as pd
 import pytest
-from conftest import frame_of
+from conftest import frame_of, promised, row_lists, rows_of
+from hypothesis import given, settings, strategies as st
 
 import pdanon
+from examples import examples
 from pdanon import guarantees
 from pdanon.algorithms.registry import ALGORITHMS
 
@@ -151,3 +157,500 @@ def test_an_attacker_who_runs_clump_finds_two_rows():
         places = [{table[place] for table in tables} for place in range(3)]
         for known in {part for table in tables for row in table for part in model.known_parts(row, 3)}:
             assert sum(any(known <= row for row in own) for own in places) >= 2
+
+
+# --- The lemmas of docs/proofs/lemmas.md, counted naively
+
+ITEMS = "abcd"
+ROWS = row_lists(ITEMS, longest=4, most=7, least=1)
+KS = st.integers(2, 3)
+MS = st.integers(1, 3)
+SECRET = "s"
+FEW = settings(max_examples=examples(50))  # of tests that make releases
+
+
+def support(rows, labels):
+    return sum(row is not None and labels <= row for row in rows)
+
+
+def rare_sets(rows, k, m):
+    """Sets of 1 to m labels that some rows hold, but fewer than k."""
+    occurring = {part for row in rows for part in model.known_parts(row or frozenset(), m)}
+    return {labels for labels in occurring if support(rows, labels) < k}
+
+
+def recoded(row, became):
+    return None if row is None else frozenset(became[item] for item in row) - {None}
+
+
+def maps(values):
+    """A label, or nothing, for each item."""
+    return st.fixed_dictionaries({item: st.sampled_from(values) for item in ITEMS})
+
+
+LABELS = maps(["x", "y", "z", None])
+PARTS = st.lists(st.integers(0, 1), min_size=7, max_size=7)
+
+
+def relabelled(rows, merge):
+    """Rows whose labels, which are items here, become others."""
+    return [recoded(row, merge) for row in rows]
+
+
+def parts_of(rows, part_of):
+    found = {}
+    for row, part in zip(rows, part_of, strict=False):
+        found.setdefault(part, []).append(row)
+    return [*found.values()]
+
+
+def infeasible(release, *arguments, **asked):
+    """A result, or None if there is no release."""
+    try:
+        return release(*arguments, **asked)
+    except pdanon.InfeasibleError:
+        return None
+
+
+def lemmas():
+    text = (PROOFS / "lemmas.md").read_text(encoding="utf-8")
+    return re.findall(r"^### Lemma: (.+?) \{ #(\S+) \}$", text, re.MULTILINE)
+
+
+def test_each_lemma_has_a_test_and_each_test_a_lemma():
+    named = [f"test_lemma_{name.replace(' ', '_')}" for name, _ in lemmas()]
+    assert named == [f"test_lemma_{anchor.replace('-', '_')}" for _, anchor in lemmas()]
+    assert sorted(named) == sorted(name for name in globals() if name.startswith("test_lemma_"))
+
+
+ORIGINALS = [frozenset(each) for size in range(4) for each in combinations("abc", size)]
+
+
+def candidates(shown, became, known, more=lambda row: True):
+    """The rows that hold some items in an original that is published like this, row by row."""
+    fits = {
+        label: {row for row in ORIGINALS if recoded(row, became) == label and more(row)} for label in shown
+    }
+    return [place for place, row in enumerate(shown) if any(known <= each for each in fits[row])]
+
+
+@given(row_lists("abc", most=5, least=1), LABELS, st.frozensets(st.sampled_from("abc"), min_size=1), MS)
+def test_lemma_knowledge(rows, became, known, size):
+    shown = [recoded(row, became) for row in rows]
+    before = candidates(shown, became, known)
+    after = candidates(shown, became, known, more=lambda row: len(row) <= size)
+    assert {*after} <= {*before}
+    assert {*candidates(shown, became, known | {"a"})} <= {*before}
+
+
+@given(row_lists("abc", most=5, least=1), LABELS, st.data())
+def test_lemma_labels_cover_items(rows, became, data):
+    shown = [recoded(row, became) for row in rows]
+    person = data.draw(st.integers(0, len(rows) - 1))
+    for known in model.known_parts(rows[person], 3):
+        labels = recoded(known, became)
+        found = candidates(shown, became, known)
+        assert found == [place for place, row in enumerate(shown) if labels <= row]
+        assert person in found
+        assert len(labels) <= len(known)
+
+
+@given(ROWS, LABELS, maps(["u", "v"]))
+def test_lemma_merging_keeps_matches(rows, became, merge):
+    finer = {item: item for item in ITEMS} | {item: None for item in ITEMS if became[item] is None}
+    coarser = {item: finer[item] and merge[item] for item in ITEMS}
+    for known in {part for row in rows for part in model.known_parts(row, 4)}:
+        before, after = (
+            {place for place, row in enumerate(rows) if recoded(known, each) <= recoded(row, each)}
+            for each in (finer, coarser)
+        )
+        assert before <= after
+
+
+@given(ROWS, KS, MS, maps(["u", "v", "w"]))
+def test_lemma_merging_keeps_sizes(rows, k, m, merge):
+    rows = rows * k if rare_sets(rows, k, m) else rows
+    assert not rare_sets(rows, k, m)
+    assert not rare_sets(relabelled(rows, merge), k, m)
+
+
+@FEW
+@given(ROWS, KS)
+def test_lemma_listed_sets_may_become_rare(rows, k):
+    merged = relabelled([frozenset(row) for row in ("c", "ab", "c")], {"a": "a", "b": "y", "c": "y"})
+    assert support([frozenset(row) for row in ("c", "ab", "c")], frozenset("ac")) == 0
+    assert support(merged, frozenset("ay")) == 1
+    listed, rows = [frozenset("ac"), frozenset("bd")], rows + [frozenset(item) for item in ITEMS]
+    result = infeasible(
+        frame_of(rows).txanon.pcta, **promised(k=k, constraints=[sorted(each) for each in listed])
+    )
+    if result is not None:
+        became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+        shown = rows_of(result.frame)
+        for known in listed:
+            assert support(shown, recoded(known, became)) not in range(1, k)
+
+
+@FEW
+@given(ROWS, KS, MS)
+def test_lemma_a_step_up_merges(rows, k, m):
+    """A release by a cut is the original with its labels merged, at and below each node."""
+    tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
+    result = infeasible(frame_of(rows).txanon.apriori, k=k, m=m, hierarchy=tree)
+    if result is None:
+        return
+    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    assert rows_of(result.frame) == [recoded(row, became) for row in rows]
+    below = {"x": "ab", "y": "cd", "*": "abcd"}
+    for item, label in became.items():
+        assert {became[other] for other in below.get(label, item) if other in became} == {label}
+    assert not rare_sets(rows_of(result.frame), k, m)
+
+
+@given(ROWS, st.frozensets(st.sampled_from(ITEMS)), KS, MS)
+def test_lemma_suppression_keeps_supports(rows, gone, k, m):
+    left = [row - gone for row in rows]
+    for labels in {part for row in left for part in model.known_parts(row, 4)}:
+        assert [labels <= row for row in rows] == [labels <= row for row in left]
+    assert rare_sets(left, k, m) == {labels for labels in rare_sets(rows, k, m) if not labels & gone}
+
+
+@given(ROWS, KS)
+def test_lemma_whole_rows(rows, k):
+    rare = rare_sets(rows, k, 4)
+    assert (not rare) == all(support(rows, row) >= k for row in rows if row)
+
+
+@FEW
+@given(row_lists(ITEMS, longest=2, most=5), KS, MS)
+def test_lemma_searches_end(rows, k, m):
+    n_rows, n_filled = len(rows), sum(map(bool, rows))
+    for name in ("pcta", "coat", "upcta", "direct"):
+        tree = {"hierarchy": {"*": ["a", "b", "c", "d"]}} if name == "direct" else {}
+        result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, **tree)
+        assert (result is None) == (0 < n_rows < k or 0 < n_filled < k)
+        assert result is None or not rare_sets(rows_of(result.frame), k, m)
+
+
+@FEW
+@given(
+    row_lists(ITEMS, longest=2, most=8, least=3),
+    KS,
+    MS,
+    st.sampled_from([["ab", "cd"], ["a", "b", "c", "d"]]),
+)
+def test_lemma_emptied_rows_hide(rows, k, m, blocks):
+    blocks = [list(block) for block in blocks]
+    result = infeasible(frame_of(rows).txanon.coat, k=k, m=m, utility=blocks, max_suppressed=1)
+    if result is None:
+        return
+    shown = rows_of(result.frame)
+    emptied = sum(bool(row) and not now for row, now in zip(rows, shown, strict=True))
+    assert emptied not in range(1, k) or not any(shown)
+    assert not rare_sets(shown, k, m)
+
+
+@FEW
+@given(row_lists(ITEMS, most=7, least=3), KS, MS)
+def test_lemma_deletions_keep_candidates(rows, k, m):
+    shown = rows_of(frame_of(rows).txanon.local_suppression(k=k, m=m).frame)
+    assert all(now <= row for row, now in zip(rows, shown, strict=True))
+    deleted = frozenset().union(*(row - now for row, now in zip(rows, shown, strict=True)))
+    for row in rows:
+        for known in model.known_parts(row, m):
+            assert support(shown, known) not in range(1, k)
+            assert support(shown, known - deleted) >= k
+
+
+@FEW
+@given(row_lists("abc", most=7, least=2), KS, st.sampled_from(["partition", "clump"]))
+def test_lemma_equal_rows_match(rows, k, name):
+    result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, hierarchy=TREE)
+    if result is None:
+        return
+    shown = result.frame["items"].map(tuple).tolist()
+    assert min(shown.count(row) for row in shown) >= k
+    assert not rare_sets([frozenset(row) for row in shown], k, 3)
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=2, max_size=16),
+    KS,
+    st.sampled_from(["mondrian", "cluster", "partition"]),
+)
+def test_lemma_parts_of_k_rows(values, k, name):
+    if len(values) < k:
+        return
+    if name == "partition":
+        result = pdanon.partition(frame_of([{ITEMS[value % 3]} for value in values]), k=k, hierarchy=TREE)
+    else:
+        result = getattr(pdanon, name)(pd.DataFrame({"q": values}), k=k, quasi=["q"])
+    assert result.groups.value_counts().min() >= k
+
+
+BAGS = st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1), min_size=1, max_size=4)
+
+
+def own_items(labels, row, below):
+    """Whether each label has an item of its own in a row."""
+    return any(
+        all(item in below[label] for label, item in zip(labels, chosen, strict=True))
+        for chosen in permutations(sorted(row), len(labels))
+    )
+
+
+@given(BAGS)
+def test_lemma_labels_for_items_of_their_own(rows):
+    below = {"*": "abcd", "x": "ab", "y": "cd"} | {item: item for item in ITEMS}
+    tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
+    labels = pdanon.lcg(frame_of(rows), rows=[*range(len(rows))], hierarchy=tree)
+    assert all(own_items(labels, row, below) for row in rows)
+    for items in below.values():
+        count = sum({*below[label]} <= {*items} for label in labels)
+        assert count == min(len(row.intersection(items)) for row in rows)
+
+
+@FEW
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 2)), min_size=2, max_size=10), KS)
+def test_lemma_what_does_not_fit_never_fits(rows, k):
+    """A class of rows with or without an item, and parts of it."""
+    for has_item in (True, False):
+        if 0 < sum(own == has_item for own, _ in rows) < k:
+            parts = [[own for own, part in rows if part == number] for number in range(3)]
+            assert any(0 < part.count(has_item) < k for part in parts)
+    table = [frozenset("a" * own + "bc"[part : part + 1]) for own, part in rows]
+    if len(table) < k:
+        return
+    shown = rows_of(frame_of(table).txanon.suppress_to_k(k=k, public=sorted(frozenset().union(*table))).frame)
+    assert min(shown.count(row) for row in shown) >= k
+    for item in frozenset().union(*table) - frozenset().union(*shown):
+        finer = [row | ({item} & old) for row, old in zip(shown, table, strict=True)]
+        assert min(finer.count(row) for row in finer) < k
+
+
+VALUES = st.lists(st.tuples(st.sampled_from([1, 2, 5, 9]), st.sampled_from("pq")), min_size=2, max_size=7)
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(
+    "name", ["mondrian", "top_down", "incognito", "full_subtree", "suppress_to_k", "suppress_public"]
+)
+@FEW
+@given(st.data())
+def test_lemma_rows_can_be_exchanged(name, data):
+    if name.startswith("suppress"):
+        rows = data.draw(row_lists("abs", most=7, least=2))
+        if not any(SECRET in row for row in rows) or not any(row - {SECRET} for row in rows):
+            return
+        public = sorted(frozenset().union(*rows) - {SECRET})
+        own = {"public": public} if name == "suppress_to_k" else {"h": 1, "p": 1, "private": [SECRET]}
+
+        def shown(rows):
+            result = infeasible(getattr(pdanon, name), frame_of(rows), k=2, **own)
+            return result and rows_of(result.frame)
+
+        def exchange(rows, one, other):
+            """Exchange the public items of two rows."""
+            rows = [*rows]
+            both = rows[one] & {SECRET}, rows[other] & {SECRET}
+            rows[one], rows[other] = both[0] | rows[other] - {SECRET}, both[1] | rows[one] - {SECRET}
+            return rows
+
+        published = shown(rows)
+        look = published and [row - {SECRET} for row in published]
+    else:
+        rows = data.draw(VALUES)
+
+        def shown(rows):
+            frame = pd.DataFrame(rows, columns=["q", "r"])
+            result = infeasible(getattr(pdanon, name), frame, k=2, quasi=["q", "r"])
+            return result and [*map(str, result.frame.itertuples(index=False))]
+
+        def exchange(rows, one, other):
+            rows = [*rows]
+            rows[one], rows[other] = rows[other], rows[one]
+            return rows
+
+        look = published = shown(rows)
+    if published is None:
+        return
+    pairs = [pair for pair in combinations(range(len(rows)), 2) if look[pair[0]] == look[pair[1]]]
+    assert shown(exchange(rows, *data.draw(st.sampled_from(pairs)))) == published
+
+
+@FEW
+@given(ROWS, PARTS, KS, MS, st.integers(2, 3))
+def test_lemma_parts_add_up(rows, part_of, k, m, l):  # noqa: E741
+    parts = parts_of(rows, part_of)
+    rare = [rare_sets(part, k, m) for part in parts]
+    assert any(rare) or not rare_sets(rows, k, m)
+    for known in {part for row in rows for part in model.known_parts(row - {"d"}, m)}:
+        shares = [(support(part, known | {"d"}), support(part, known)) for part in parts]
+        if all(held * l <= n for held, n in shares):
+            assert support(rows, known | {"d"}) * l <= support(rows, known)
+    tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
+    result = infeasible(frame_of(rows).txanon.lra, k=k, m=m, hierarchy=tree, parts=2)
+    if result is not None:
+        groups = parts_of(rows_of(result.frame), result.groups)
+        assert not any(rare_sets(part, k, m) for part in groups)
+
+
+def moles(rows, k, p, h):
+    """Sets of public items in fewer than k rows, or with a private item in more than the share h of them."""
+    public = {part for row in rows for part in model.known_parts(row - {SECRET}, p)}
+    return {
+        known
+        for known in public
+        if support(rows, known) < k or support(rows, known | {SECRET}) > h * support(rows, known)
+    }
+
+
+@FEW
+@given(row_lists("abcs", longest=4, most=8, least=3), KS, st.integers(1, 2), st.sampled_from([0.5, 0.75]))
+def test_lemma_no_mole_appears(rows, k, p, h):
+    found = moles(rows, k, p, h)
+    minimal = [mole for mole in found if not any(other < mole for other in found)]
+    gone = frozenset(min(mole) for mole in minimal)
+    left = [row - gone for row in rows]
+    assert moles(left, k, p, h) == {mole for mole in found if not mole & gone} == set()
+    if any(SECRET in row for row in rows):
+        result = infeasible(frame_of(rows).txanon.coherence, h=h, k=k, p=p, private=[SECRET])
+        assert result is None or not moles(rows_of(result.frame), k, p, h)
+
+
+@given(ROWS, st.frozensets(st.sampled_from("ab")), st.frozensets(st.sampled_from("cd"), min_size=1))
+def test_lemma_rules_to_more_items_are_weaker(rows, known, sensitive):
+    for more in ({"c"}, {"d"}, {"c", "d"}):
+        assert support(rows, known | sensitive | more) <= support(rows, known | sensitive)
+
+
+@given(row_lists("abcs", most=8, least=1))
+def test_lemma_the_largest_of_equal_sets_is_surest(rows):
+    owners = [row for row in rows if SECRET in row]
+    others = [row for row in rows if SECRET not in row]
+    sets = {part for row in owners for part in model.known_parts(row - {SECRET}, 3)}
+
+    def confidence(known):
+        held = support(owners, known)
+        return Fraction(held, held + support(others, known))
+
+    for known in sets:
+        same = [row for row in owners if known <= row]
+        largest = frozenset.intersection(*same) - {SECRET}
+        assert support(owners, largest) == support(owners, known)
+        assert confidence(known) <= confidence(largest)
+        for row in same:
+            least = support(others, row - {SECRET})
+            bound = Fraction(len(same), len(same) + least)
+            between = (part for part in model.known_parts(row - {SECRET}, 3) if known <= part)
+            assert all(confidence(part) <= bound for part in between)
+
+
+@FEW
+@given(row_lists("abst", longest=4, most=8, least=2), st.integers(2, 3))
+def test_lemma_groups_leave_a_safe_rest(rows, p):
+    secrets = sorted({item for row in rows for item in row} & {"s", "t"})
+    if not secrets or not any(row & {"a", "b"} for row in rows):
+        return
+    result = infeasible(frame_of(rows).txanon.cahd, p=p, sensitive=secrets)
+    safe = all(support(rows, {secret}) * p <= len(rows) for secret in secrets)
+    assert (result is not None) == safe
+    for group in [] if result is None else parts_of(rows, result.frame["group"]):
+        assert all(support(group, {secret}) * p <= len(group) for secret in secrets)
+
+
+@FEW
+@given(
+    st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1, max_size=3), min_size=2, max_size=5), KS, MS
+)
+def test_lemma_chunks_fit_together(rows, k, m):
+    if len(rows) < k:
+        return
+    result = infeasible(pdanon.disassociate, frame_of(rows), k=k, m=m)
+    tables = None if result is None else against.all_tables(result.frame)
+    for known in {part for row in rows for part in model.known_parts(row, m)} if tables else ():
+        assert max(support(table, known) for table in tables) >= k
+
+
+@given(ROWS)
+def test_lemma_equal_rows_have_weights(rows):
+    weights = Counter(rows)
+    for known in {part for row in rows for part in model.known_parts(row, 4)}:
+        assert sum(n for row, n in weights.items() if known <= row) == support(rows, known)
+
+
+@given(st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=3), max_size=8), st.data())
+def test_lemma_pairs_decide(rows, data):
+    published = [frozenset("abc"), frozenset("def")]
+    rows = [row for row in rows if len(row) <= 2 or all(len(row & own) <= 1 for own in published)]
+    within = [data.draw(st.frozensets(st.sampled_from(sorted(own)))) for own in published]
+    one, other = data.draw(st.sampled_from([within, [within[0], published[0] - within[0]]]))
+    pairs = {pair: support(rows, {*pair}) for pair in combinations("abcdef", 2)}
+
+    def supports(items):
+        """Of the union of some items, by supports of items and pairs alone."""
+        singles = sum(support(rows, {item}) for item in items)
+        return singles - sum(n for pair, n in pairs.items() if items.issuperset(pair))
+
+    across = sum(n for (a, b), n in pairs.items() if (a in one and b in other) or (a in other and b in one))
+    assert supports(one) == sum(bool(row & one) for row in rows)
+    assert across == sum(bool(row & one) and bool(row & other) for row in rows)
+
+
+@FEW
+@given(row_lists(ITEMS, most=6, least=3), row_lists(ITEMS, most=3), KS, MS)
+def test_lemma_added_rows_keep_matches(rows, more, k, m):
+    result = infeasible(frame_of(rows).txanon.pcta, k=k, m=m)
+    if result is None:
+        return
+    old = rows_of(result.frame)
+    new = rows_of(pdanon.apply_mapping(frame_of(more), result.mapping, unseen="suppress"))
+    for labels in {part for row in old for part in model.known_parts(row, m)}:
+        assert support(old + new, labels) >= support(old, labels) >= k
+    assert all(not labels <= row for labels in rare_sets(old + new, k, m) for row in old)
+
+
+@FEW
+@given(
+    row_lists(ITEMS, most=6, least=3), row_lists(ITEMS, most=4), KS, MS, st.sampled_from(["pcta", "apriori"])
+)
+def test_lemma_series_only_merge(rows, more, k, m, name):
+    tree = {"hierarchy": {"*": {"x": ["a", "b"], "y": ["c", "d"]}}} if name == "apriori" else {}
+    release = getattr(pdanon, name)
+    first = infeasible(release, frame_of(rows), k=k, m=m, **tree)
+    second = first and infeasible(release, frame_of(rows + more), k=k, m=m, start=first, **tree)
+    if second is None:
+        return
+    maps = [
+        dict(zip(each.mapping["item"], each.mapping["generalized"], strict=True)) for each in (first, second)
+    ]
+    shown = rows_of(first.frame), rows_of(second.frame)
+    for known in {part for row in rows for part in model.known_parts(row, m)}:
+        found = [
+            {place for place in range(len(rows)) if recoded(known, became) <= table[place]}
+            for became, table in zip(maps, shown, strict=True)
+        ]
+        assert found[0] <= found[1]
+        assert len(found[0]) >= k
+
+
+LINES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(ITEMS)), min_size=2, max_size=14)
+
+
+@FEW
+@given(LINES, KS, MS, st.randoms(use_true_random=False))
+def test_lemma_units_become_rows(lines, k, m, random):
+    frame = pd.DataFrame(lines, columns=["person", "item"])
+    result = infeasible(frame.txanon.by("person", item="item").pcta, k=k, m=m)
+    if result is None:
+        return
+    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    persons = frame.groupby("person")["item"].agg(frozenset)
+    shown = result.frame.groupby("person")["item"].agg(list)
+    assert sorted(sorted(recoded(row, became)) for row in persons) == sorted(map(sorted, shown))
+    assert not rare_sets([*map(frozenset, shown)], k, m)
+    renamed = frame.sample(frac=1, random_state=random.randrange(99))
+    names = random.sample(range(50), 6)
+    renamed = renamed.assign(person=[names[person] for person in renamed["person"]])
+    again = renamed.txanon.by("person", item="item").pcta(k=k, m=m)
+    assert again.frame.astype(str).values.tolist() == result.frame.astype(str).values.tolist()
