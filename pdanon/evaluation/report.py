@@ -323,7 +323,7 @@ _ATTACKERS = {
     "singling out": "Finds labels (published items, or groups of items) that only one person has.",
     "linkability": "Has two halves of a person's items, and links both to the same released row.",
     "inference": "Knows items of a person, and guesses another, or whether the person has a secret one "
-    "(recall: of those who have it).",
+    "(recall: among people with it).",
     "membership": "Has all items of two people, one of them in the release, and guesses which one it is.",
 }
 _QUESTIONS = (
@@ -367,7 +367,7 @@ def _thresholds(risk: Facts) -> Iterator[str]:
         "own data, most for tables of counts. You decide if one applies."
     )
     yield points(
-        f"{'Met' if each['met'] else 'Not met'}: {each['least']:,} rows, {each['authority'].partition(',')[0]}."
+        f"{'Met' if each['met'] else 'Not met'}: {each['least']} rows, {each['authority'].partition(',')[0]}."
         for each in compare_thresholds(risk)
     )
 
