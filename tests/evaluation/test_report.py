@@ -339,7 +339,7 @@ def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
 # --- The first page, for those who accept or refuse a release
 
 
-BASKETS = pdanon.datasets.make_baskets(400, 20, random_state=1)[["items"]]
+BASKETS = pdanon.datasets.make_baskets(400, 80, random_state=1)[["items"]]
 
 
 @pytest.fixture(scope="module")
