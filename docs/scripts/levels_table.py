@@ -21,7 +21,8 @@ DATA_SETS = {  # the hierarchy, and its level of sections of codes, or of produc
     "rt_informs2005": ("informs2005_icd9", 2),
     "groceries": ("groceries", 2),
 }
-COLUMNS = "| data | release | changed, % | deleted, % | in the section, % | in the chapter, % | singles, % | pairs, % |"
+COLUMNS = "| data | release | changed, % | deleted, % | in the section, % | in the chapter, % "
+COLUMNS += "| singles, % | pairs, % |"
 
 
 def main() -> None:
