@@ -918,6 +918,23 @@ def algorithms_give_few_tables_away():
     return [round(each, 2) for each in found] == [0.06, 1.07, 1.43, 2.97]
 
 
+def chances_become_certain():
+    (table,) = tables_of("minimality.md", "minimality").values()
+    share = table.set_index("algorithm")["3 rows, %"].astype(float).round()
+    return [share[name] for name in ("cahd", "suppress_control", "td_control")] == [11, 4, 4]
+
+
+def counts_of_pairs_rule_rows_out():
+    (table,) = tables_of("minimality.md", "refinement").values()
+    below = table.set_index(["known", "release"])["below 5 rows, %"].astype(float).sort_index()
+    pairs = below["counts of pairs"]
+    return (
+        not below[["labels", "counts of items"]].any()
+        and round(pairs["pcta, refined"]).tolist() == [65, 78]
+        and not pairs[["lra", "lra, refined", "deletions"]].any()
+    )
+
+
 def deletions_change_less_than_sets():
     (table,) = tables_of("loss/deletions.md", "deletions").values()
     table = table.set_index("data").astype(float)
@@ -1193,6 +1210,8 @@ CLAIMS = [
         algorithms_give_few_tables_away,
     ),
     ("docs/limits.md", "it is 3.0 %", algorithms_give_few_tables_away),
+    ("docs/limits.md", "in 11 % of its tables with three rows", chances_become_certain),
+    ("docs/limits.md", "65 % and 78 % of the persons at risk", counts_of_pairs_rule_rows_out),
     ("docs/algorithms/local_suppression.md", "3 % instead of 1 %", algorithms_give_few_tables_away),
     (
         "docs/attackers.md",
