@@ -124,7 +124,8 @@ def by(
     item : hashable, optional
         The column of items, if each row is a line with one item instead of a list.
     counts : bool
-        Publish each line with an item, and cover how often a person has a label.
+        Publish each line with an item, and cover that a person has a label at least so often. Exact numbers
+        are not covered: one person may have a label once, and all others twice.
 
     Returns
     -------

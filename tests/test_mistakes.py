@@ -309,10 +309,10 @@ PARAMETERS = {
         "such as delta=0.5: an",
     ),
     "no example of a parameter": Mistake(
-        lambda: FRAME["items"].itemset.support(),
+        lambda: pdanon.fingerprint(),
         ParameterError,
-        "support needs itemset",
-        "its parameters: item",
+        "fingerprint needs frame",
+        "its parameters: frame",
     ),
     "the column of files by place": Mistake(
         lambda: pdanon.stream.pcta("in.parquet", "out.parquet", "items", k=2),

@@ -88,14 +88,22 @@ def main() -> int:
     parser.add_argument("--tables", type=int, default=500_000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed; each table has the next one")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--minutes", type=float, help="end after so long, and report the seeds up to there")
     asked = parser.parse_args()
     end, began = asked.seed + asked.tables, time.monotonic()
     parts = [range(first, min(first + SIZE, end)) for first in range(asked.seed, end, SIZE)]
+    counts: Counter[tuple[str, str, str]] = Counter()
+    minutes, done = 0.0, 0
     with ProcessPoolExecutor(asked.processes) as pool:
-        counts = sum(pool.map(judge, parts), Counter())
-    broken, minutes = count(counts, outcome=BROKEN), (time.monotonic() - began) / 60
-    released = asked.tables - count(counts, outcome=REFUSED)
-    seeds = f"{asked.seed:,} to {end - 1:,}"
+        for part, found in zip(parts, pool.map(judge, parts), strict=True):
+            counts += found
+            done, minutes = part.stop - asked.seed, (time.monotonic() - began) / 60
+            if asked.minutes is not None and minutes > asked.minutes:
+                pool.shutdown(cancel_futures=True)
+                break
+    broken = count(counts, outcome=BROKEN)
+    released = done - count(counts, outcome=REFUSED)
+    seeds = f"{asked.seed:,} to {asked.seed + done - 1:,}"
     text = (
         f"Counted {date.today()} by `docs/scripts/tiny_tables.py` in {minutes:.0f} minutes by"
         f" {asked.processes} processes on {machine()}."
