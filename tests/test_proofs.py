@@ -156,8 +156,8 @@ def test_an_attacker_who_runs_clump_finds_two_rows():
     rows = [frozenset(each) for each in ("a", "b", "c", "ab", "ac", "bc", "abc")]
     found = {}
     for table in product(rows, repeat=3):
-        released = frame_of(table).txanon.clump(k=2, hierarchy=TREE).frame["items"].map(tuple)
-        found.setdefault(tuple(released), []).append(table)
+        released = frame_of(table).txanon.clump(k=2, hierarchy=TREE).frame["items"]
+        found.setdefault(tuple(map(tuple, released)), []).append(table)
     assert len(found) > 10
     for tables in found.values():
         places = [{table[place] for table in tables} for place in range(3)]
