@@ -109,6 +109,12 @@ def test_a_node_with_one_leaf_is_skipped():
     assert "C" not in {*result.mapping["generalized"].dropna()}
 
 
+def test_a_node_waits_for_those_that_may_join_it():
+    """Otherwise c would be deleted as the only AC, before a and b have come there."""
+    result = released_by([*map(frozenset, "abc")], k=3, m=1)
+    assert rows_of(result.frame) == [{"AC"}] * 3
+
+
 def test_important_items_stay():
     rows = [frozenset("ad")] * 2 + [frozenset("a")] * 3 + [frozenset("d")] * 3
     for kept, weights in (("a", {"d": 0.1}), ("d", {"a": 0.1})):
