@@ -287,8 +287,8 @@ def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[s
     unmodified, lists = result.unmodified, recoded_lists(result)
     risk = count_risks(result.frame, result.guarantee, next(iter(lists), None))
     yield paragraph(
-        f"The sender counted this in all {counted(result, ',')}, by an audit of pdanon that does not use the "
-        "algorithm. An item is an entry of a person's list; covered lists: "
+        f"The sender counted this in all {counted(result, ',')} as they are published, by a program that "
+        "does not trust the one that made them. An item is an entry of a person's list; covered lists: "
         f"{', '.join(map(str, lists)) or 'none'}. A row matches if it fits all that the attacker knows."
     )
     others = [*map(str, (*result.passed_through, *unmodified.levels))]
@@ -315,9 +315,9 @@ _NOT_PLAYED = (
     "membership."
 )
 _PLAYED = (
-    "Played on people in the release; for comparison: {}. With control rows, people outside, the risk is "
-    "what the release adds to the success, as a share of the tries that fail outside, and only an interval "
-    "above 0 shows that the release helps. Expect its upper end. Other attackers may succeed more often."
+    "Each was tried on people whose row is published. Compared with: {}; control rows are people whose row "
+    "is not. The risk is 0 % if the attack succeeds no more often than on them, and 100 % if it always "
+    "succeeds. It can be as high as the upper end of its interval. Other attackers may succeed more often."
 )
 _ATTACKERS = {
     "singling out": "Finds labels (published items, or groups of items) that only one person has.",
@@ -327,11 +327,11 @@ _ATTACKERS = {
     "membership": "Has all items of two people, one of them in the release, and guesses which one it is.",
 }
 _QUESTIONS = (
-    "Is each row one person? Several rows of a person hide each other, and not the person.",
+    "Is each row one person? Several rows of one person count as different people here.",
     "Can an outsider learn more about a person than is assumed at the top?",
-    "Was another table about these people released? Ask for: pdanon audit --previous.",
-    "Is this page about the file that you received? Ask for the evidence, and count again: pdanon verify "
-    "evidence.json --release FILE.",
+    "Who receives the release, and is each published column needed?",
+    "Was another table about these people released? Then ask the sender for: pdanon audit --previous.",
+    "Is this page about the file that you received? Let somebody run: pdanon verify evidence.json.",
 )
 
 
@@ -340,9 +340,10 @@ def _attack_cells(line: Any) -> list[Cell]:
     text = (
         f"{_ATTACKERS.get(line.attack.partition(',')[0], '')} Success in {line.n_attacks:,} tries: {success}"
     )
-    text += f"; on people outside: {outside}; by guesses: {guesses}."
-    interval = "none" if isnan(line.low) else f"{100 * line.low:.3g} to {100 * line.high:.3g} %"
-    return [Cell(line.attack), Cell(text), _known_share(line.risk), Cell(interval, 0)]
+    text += f"; on control rows: {outside}; by mere guesses: {guesses}."
+    risk, low, high = (max(each, 0.0) for each in line[6:9])  # below 0, the release does not help
+    interval = "none" if isnan(low) else f"{100 * low:.3g} to {100 * high:.3g} %"
+    return [Cell(line.attack), Cell(text), _known_share(risk), Cell(interval, 0)]
 
 
 def _known_share(value: float) -> Cell:
