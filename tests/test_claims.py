@@ -1212,7 +1212,6 @@ CLAIMS = [
     ("docs/limits.md", "it is 3.0 %", algorithms_give_few_tables_away),
     ("docs/limits.md", "in 11 % of its tables with three rows", chances_become_certain),
     ("docs/limits.md", "65 % and 78 % of the persons at risk", counts_of_pairs_rule_rows_out),
-    ("docs/algorithms/local_suppression.md", "3 % instead of 1 %", algorithms_give_few_tables_away),
     (
         "docs/attackers.md",
         "7 to 40 % in releases by sets, 4 to 28 % in mixtures, and at most 0.9 % in those by deletions",

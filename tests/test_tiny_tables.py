@@ -1,4 +1,4 @@
-"""Tiny tables in every form, as docs/scripts/tiny_tables.py judges many; and the judges themselves."""
+"""Tiny tables in every form, as docs/scripts/hold_table.py judges many; and the judges themselves."""
 
 from __future__ import annotations
 

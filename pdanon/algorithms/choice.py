@@ -368,6 +368,14 @@ def _uses(step: Step, parameter: str) -> bool:
     return parameter in accepted or (parameter == "labels" and "transaction" in accepted)
 
 
+def _arguments(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the known parameters that the algorithm of a configuration takes."""
+    taken = known_arguments(algorithm(step.algorithm), known)
+    if step.way.needs != "hierarchy":
+        taken.pop("hierarchy", None)
+    return taken
+
+
 def _transaction(known: Mapping[str, Any]) -> Transaction:
     """Return the parameters for the items, for the algorithm of a configuration."""
     parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
@@ -590,7 +598,7 @@ class _Trials:
             if "transaction" in accepted:
                 known["transaction"] = _transaction(known)
             place = {"column": self.column} if of_lists(function) else {}
-            return function(self.frame, **place, **known_arguments(function, known))
+            return function(self.frame, **place, **_arguments(step, known))
 
     def outcome(self) -> Anonymized:
         """Return the best release with the table of all tries."""
@@ -755,4 +763,4 @@ def choose(
         tried = trials.outcome().tried
     assert tried is not None
     parameters |= {"time_limit": time_limit, **chosen.way.options}
-    return chosen.algorithm, known_arguments(algorithm(chosen.algorithm), parameters), tried
+    return chosen.algorithm, _arguments(chosen, parameters), tried

@@ -31,7 +31,7 @@ def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
     -------
     pandas.DataFrame
         A line per level, from 0, the root: ``level, occurrences, changed``. They are the shares of all
-        occurrences, and of those that change, whose label stands for items of one node of this level, or of
+        occurrences, and of changed ones, whose label stands for items of one node of this level, or of
         lower ones. A kept item is on each level, a deleted one on none. ``changed`` is missing if nothing
         changes.
 

@@ -522,7 +522,7 @@ def test_docstring_has_all_its_parts(name):
     parts = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples", "Guarantee:", "Cost:"]
     assert [part for part in parts if part not in doc] == []
     lines = doc[doc.index("Parameters") : doc.index("Returns")].splitlines()
-    described = [line.split(" : ")[0] for line in lines if " : " in line]
+    described = [name for line in lines if " : " in line for name in line.split(" : ")[0].split(", ")]
     assert described == [*inspect.signature(RELATIONAL[name]).parameters]
 
 

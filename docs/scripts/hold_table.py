@@ -1,6 +1,6 @@
 """Release tiny tables in every form, judge them by original items, and write a part of tables/checks.md.
 
-Run from the root of the checkout: ``python docs/scripts/tiny_tables.py --tables 500000 --processes 2``.
+Run from the root of the checkout: ``python docs/scripts/hold_table.py --tables 500000 --processes 2``.
 It takes two hours of processor time. It prints each failure with its form and seed, and ends with 1 if
 there is one.
 """
@@ -105,7 +105,7 @@ def main() -> int:
     released = done - count(counts, outcome=REFUSED)
     seeds = f"{asked.seed:,} to {asked.seed + done - 1:,}"
     text = (
-        f"Counted {date.today()} by `docs/scripts/tiny_tables.py` in {minutes:.0f} minutes by"
+        f"Counted {date.today()} by `docs/scripts/hold_table.py` in {minutes:.0f} minutes by"
         f" {asked.processes} processes on {machine()}."
         f" Seeds {seeds}: {released:,} releases, {broken:,} broken."
     )
