@@ -1,6 +1,6 @@
 """How many examples a property is tried on: some in the fast tests, more with ``PDANON_EXAMPLES``.
 
-With ``many``, as in ``.ci/run``: a sixth of them, and a tenth of the cases of the longest tests.
+With ``many``, as in ``.ci/run``: an eighth of them, and a tenth of the cases of the longest tests.
 With ``all``, as in ``.ci/release``: all.
 """
 
@@ -18,7 +18,7 @@ def examples(number: int, part: int = 10) -> int:
     """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same."""
     if ALL:
         return number
-    return max(number // 6, 10) if MANY else max(number // part, 5)
+    return max(number // 8, 10) if MANY else max(number // part, 5)
 
 
 def some(cases: Sequence) -> Sequence:

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from digests import of_algorithms, of_draws, parts_of, small
 
+from examples import ALL
+
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "examples"
 SETTINGS = [("1", "0"), ("2", "1"), ("2", "2")]  # threads, seed of hashes
@@ -47,8 +49,11 @@ def test_what_draws_is_the_same_again():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("files", "settings"),
-    [((), SETTINGS[:2]), (["baskets.parquet"], SETTINGS), (["patients.parquet"], SETTINGS[::2])],
-    ids=["small", "baskets", "patients"],
+    [
+        pytest.param((), SETTINGS[:2], id="small"),
+        pytest.param(["baskets.parquet"], SETTINGS, id="baskets"),
+        *([pytest.param(["patients.parquet"], SETTINGS[::2], id="patients")] if ALL else []),  # a minute
+    ],
 )
 def test_every_byte_is_the_same_in_every_process(files, settings, tmp_path):
     """No call of these passes ``random_state=``."""
