@@ -43,7 +43,7 @@ def test_each_label_is_as_low_as_its_items_allow(kind, rows, k):
     result = getattr(frame_of(rows).txanon, kind.split(",")[0])(k=k, m=2, **KINDS[kind])
     found = pdanon.metrics.meaning.levels(result, TREE)
     mapping = result.mapping
-    members = mapping.groupby("generalized")["item"].agg(set).to_dict()
+    members = {label: {*items} for label, items in mapping.groupby("generalized")["item"]}
     counts = {name: [0] * 4 for name in ("occurrences", "changed")}
     totals = dict.fromkeys(counts, 0)
     for item, label, support in zip(mapping["item"], mapping["generalized"], mapping["support"], strict=True):
