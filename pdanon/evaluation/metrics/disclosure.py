@@ -19,9 +19,8 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.equality import pair_numbers
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import offsets_of, ranges, sums
 from pdanon.itemsets.multisets import read_visible
-from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ITEMSETS, SupportIndex, csr
 from pdanon.itemsets.timing import check_time, show_activity
 from pdanon.itemsets.validation import check_count, check_frame
@@ -115,18 +114,15 @@ def suda(frame: pd.DataFrame, column: Hashable | None = None, *, m: int = 3) -> 
             index, SupportIndex(numbers[:-1].astype(np.int32), numbers, len(frame)), unique
         )[0]
         weights = np.array([0, *(factorial(m + 1 - size) for size in range(1, m + 1))])[unique.lengths]
-        of_rows, of_items = np.zeros(len(frame), np.int64), np.zeros(itemsets.n_items, np.int64)
-        np.add.at(of_rows, rows, weights)
-        np.add.at(of_items, unique.codes, np.repeat(weights, unique.lengths))
     items = pd.DataFrame(
         {
             "item": pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)),
             "uniques": np.bincount(unique.codes, minlength=itemsets.n_items),
-            "score": of_items,
+            "score": sums(unique.codes, np.repeat(weights, unique.lengths), itemsets.n_items),
         }
     )
     items = items.sort_values("score", ascending=False, kind="stable", ignore_index=True)
-    return SudaScores(pd.Series(of_rows, index=frame.index, name="score"), items)
+    return SudaScores(pd.Series(sums(rows, weights, len(frame)), index=frame.index, name="score"), items)
 
 
 @called_by_name
@@ -204,14 +200,13 @@ def diversity(
     with show_activity("diversity"):
         itemsets = read_visible(list_column(frame, column))
         is_sensitive = named_labels(itemsets, NamedItems.some(sensitive, "sensitive"), None)
-        rows = SupportIndex.of(itemsets.take(np.flatnonzero(~itemsets.nulls))).distinct()
+        rows = SupportIndex.of(itemsets).within(~itemsets.nulls).distinct()
         known, secrets = rows.keep_items(~is_sensitive), rows.keep_items(is_sensitive)
         each = csr(secrets.codes, secrets.offsets, secrets.n_items, np.int64(1))
-        values = np.unique(first_equal_rows(secrets.codes, secrets.offsets), return_inverse=True)[1]
-        value = csr(values, np.arange(len(values) + 1), int(values.max()) + 1, np.int64(1))
-        totals = value.T @ rows.weights
+        values, distinct = secrets.number_rows()
+        value = csr(values, np.arange(len(values) + 1), len(distinct.weights), np.int64(1))
         worst = pd.DataFrame(
-            [_worst(classes, each, value, totals) for classes in _classes(known, m)],
+            [_worst(classes, each, value, distinct.weights) for classes in _classes(known, m)],
             columns=["probability", "entropy_l", "recursive_c", "t"],
         ).cummax()
     worst["entropy_l"] *= -1
@@ -226,15 +221,14 @@ def _classes(known: SupportIndex, m: int) -> Iterator[Any]:
     for size in range(min(m, known.longest) + 1):
         if size:  # each item of a row after the last one of the itemset
             left = known.offsets[rows + 1] - places
-            bounds = offsets_of(left)
-            if bounds[-1] > MOST_ITEMSETS:
+            if left.sum() > MOST_ITEMSETS:
                 got = f"more than {MOST_ITEMSETS:,}"
                 raise ParameterError(
                     "there are too many itemsets", where="m", got=got, hint="choose a smaller m"
                 )
-            places = np.arange(bounds[-1]) + np.repeat(places - bounds[:-1], left)
-            itemsets = pair_numbers(np.repeat(itemsets, left), known.codes[places].astype(np.int64))
-            rows, places = np.repeat(rows, left), places + 1
+            begun, places = ranges(places, left)
+            itemsets = pair_numbers(itemsets[begun], known.codes[places].astype(np.int64))
+            rows, places = rows[begun], places + 1
         check_time()
         order = np.argsort(itemsets, kind="stable")
         offsets = offsets_of(np.bincount(itemsets))
