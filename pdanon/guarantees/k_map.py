@@ -23,6 +23,7 @@ from pdanon.itemsets.codes import Itemsets, canonical_rows, item_texts
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.encoded_columns import ListColumns, number_items
 from pdanon.itemsets.equality import DistinctRows
+from pdanon.itemsets.lists import sums
 from pdanon.itemsets.mapping import check_mapping, global_mapping, relabel
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
@@ -118,17 +119,17 @@ class KMap(ListModel):
         found = Exposure(partial(population.at_risk, self.k, self.m), list_threats)
         if itemsets.n_present and people.n_present < self.k:
             found = Exposure.of_all(drawn, people.n_present, "rare")
-        empty = int(drawn.weights[drawn.lengths == 0].sum())
-        emptied = min(emptied, empty) if emptied < self.k and population.lengths.any() else 0
+        emptied = emptied if emptied < self.k and population.longest else 0
+        emptied = min(emptied, drawn.n_rows - drawn.n_non_empty)
         return add_emptied(found.audit(self, itemsets, drawn), emptied, itemsets.n_present, itemsets)
 
     def _read_population(self, label: Hashable) -> tuple[Itemsets, int]:
         """Return the population in the form of the release, and the number of its rows that were emptied."""
-        people = read_visible(list_column(self.population, label))
+        lists = list_column(self.population, label)
         if self.mapping is None:
-            return people, 0
+            return read_visible(lists), 0
         items, labels = global_mapping(self.mapping)
-        original = Itemsets.from_series(list_column(self.population, label))
+        original = Itemsets.from_series(lists)
         recoded = relabel(original, items, labels, missing_as_empty=labels.null_count > 0)
         return recoded, int(np.count_nonzero((recoded.lengths == 0) & (original.lengths > 0)))
 
@@ -139,23 +140,17 @@ class KMap(ListModel):
 def _draw(sample: Itemsets, people: Itemsets) -> tuple[SupportIndex, SupportIndex]:
     """Return the distinct rows of a population by the codes of a sample: those of all, and of the sample."""
     vocabulary, numbers = number_items(item_texts(people.vocabulary), item_texts(sample.vocabulary))
-    present, own = people.take(np.flatnonzero(~people.nulls)), SupportIndex.of(sample).within(~sample.nulls)
+    present, own = (SupportIndex.of(each).within(~each.nulls) for each in (people, sample))
     rows, n_items = DistinctRows(), len(vocabulary)
-    ones = np.ones(present.n_rows, np.int64)
-    rows.add(*canonical_rows(numbers[present.codes], present.offsets, n_items), ones)
+    rows.add(*canonical_rows(numbers[present.codes], present.offsets, n_items), present.weights)
     found = rows.add(own.codes, own.offsets, np.zeros_like(own.weights))
-    drawn = np.zeros_like(rows.weights)
-    np.add.at(drawn, found, own.weights)
+    drawn = sums(found, own.weights, len(rows.weights))
     lacking = int(np.maximum(drawn - rows.weights, 0).sum())
     if lacking:
-        hint = (
-            "pass all people, also those of the table: with released values, or original items and a mapping"
-        )
+        problem = "this is not the population of the table"
         got = f"{lacking} of {own.n_rows} rows of the table are not in it"
-        raise ParameterError(
-            "this is not the population of the table", where="population", got=got, hint=hint
-        )
-    everyone, chosen = (
-        SupportIndex(rows.codes, rows.offsets, n_items, each) for each in (rows.weights, drawn)
-    )
-    return everyone, chosen
+        hint = "pass all people, also those of the table: with released values, or original items "
+        hint += "and a mapping"
+        raise ParameterError(problem, where="population", got=got, hint=hint)
+    everyone = SupportIndex(rows.codes, rows.offsets, n_items, rows.weights)
+    return everyone, SupportIndex(rows.codes, rows.offsets, n_items, drawn)
