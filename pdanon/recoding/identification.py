@@ -63,12 +63,15 @@ def _draw_part(
 ) -> tuple[Codes, Numbers]:
     """Draw items of some rows, and return them with their number per row."""
     whole = itemsets.take(rows)
-    of_draw = whole.rows
-    # A random permutation within each row: its first `size` items are a uniform subset.
-    order = np.lexsort((rng.random(len(of_draw)), of_draw))
-    if size is not None:
-        order = order[np.arange(len(order)) - whole.offsets[of_draw] < size]
-    return whole.codes[np.sort(order)], np.bincount(of_draw[order], minlength=len(rows))
+    sizes = whole.lengths if size is None else np.minimum(whole.lengths, size)
+    return whole.codes[np.sort(draw_places(whole.offsets, sizes, rng))], sizes
+
+
+def draw_places(offsets: Offsets, sizes: Numbers, rng: np.random.Generator) -> Numbers:
+    """Draw so many places of each row, uniformly, in a random order within the row."""
+    rows = rows_of(offsets)
+    order = np.lexsort((rng.random(len(rows)), rows))
+    return order[np.arange(len(order)) - offsets[rows] < sizes[rows]]
 
 
 def rows_at_risk(itemsets: Itemsets, k: int, m: int | None) -> Mask:

@@ -7,8 +7,7 @@ labels of the release and what they stand for, never which released row is that 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import starmap
 from typing import Any
 
@@ -28,7 +27,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, offsets_of, ranges, rows_of, take_rows
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.row_loops import first_equal_rows
-from pdanon.itemsets.support import SupportIndex, concatenate, csr
+from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done, show_activity
 from pdanon.itemsets.validation import (
@@ -40,7 +39,7 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.recoding.counts import wilson_interval
-from pdanon.recoding.identification import draw_subsets
+from pdanon.recoding.identification import draw_places, draw_subsets
 from pdanon.recoding.recoding import Cover
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized, refuse_units
@@ -183,22 +182,22 @@ def assess(
     lists, rng = list_column(frame, column), random_generator(random_state)
     items = Itemsets.from_series(lists)
     published, cover = _read_release(result, items, lists.name, mapping, rng)
-    others, n_unknown = None, np.zeros(0, np.int64)
+    tables, n_unknown, told = [items], np.zeros(0, np.int64), NO_CONTROL
     if control is not None:
         others, n_unknown = _read_control(lists, items, control)
+        tables, told = [items, others], f"{others.n_rows:,} control rows"
     code = None if secret is None else _find_secret(items, secret)
-    tables = [items] if others is None else [items, others]
     game = Game(published, cover, tables, m, n, rng)
-    plays: dict[str, Callable[[], Iterator[Played]]] = {
-        "singling out": game.single_out,
-        "linkability": game.link,
-        "inference": partial(game.infer, code),
-        "membership": partial(game.recognize, n_unknown),
+    plays = {
+        "singling out": game.single_out(),
+        "linkability": game.link(),
+        "inference": game.infer(code),
+        "membership": game.recognize(n_unknown),
     }
     with show_activity("assess"):
-        lines = [_line(found) for name in dict.fromkeys(chosen) for found in plays[name]()]
+        lines = [_line(found) for name in dict.fromkeys(chosen) for found in plays[name]]
     table = Assessment(lines)
-    table.attrs["control"] = NO_CONTROL if others is None else f"{others.n_rows:,} control rows"
+    table.attrs["control"] = told
     return table
 
 
@@ -220,8 +219,7 @@ def _read_release(
     chances = Chances.of(result, guarantee, items)
     if chances is not None and mapping is not None:
         published = _draw_sensitive(published, chances, items, rng)
-        of_item = items.lookup(mapping_values(mapping, "item"))
-        is_hidden = pd.Series(chances.is_hidden[of_item], mapping.index)
+        is_hidden = chances.is_hidden[items.lookup(mapping_values(mapping, "item"))]
         mapping = mapping.assign(generalized=mapping["generalized"].mask(is_hidden, mapping["item"]))
     return published, Cover.of_mapping(items, published, mapping)
 
@@ -233,13 +231,12 @@ def _draw_sensitive(
     sizes = np.bincount(chances.groups, minlength=chances.shares.shape[1])
     members = np.argsort(chances.groups, kind="stable")
     cells = chances.shares.tocoo()
-    codes, groups = cells.row.astype(np.int64), cells.col.astype(np.int64)
-    counts = np.rint(cells.data * sizes[groups]).astype(np.int64)
-    cell, places = ranges(offsets_of(sizes)[groups], sizes[groups])
-    order = np.lexsort((rng.random(len(cell)), cell))
-    chosen = order[ranges(np.zeros(len(groups), np.int64), sizes[groups])[1] < counts[cell]]
+    of_cell = sizes[cells.col]
+    cell, places = ranges(offsets_of(sizes)[cells.col], of_cell)
+    counts = np.rint(cells.data * of_cell)
+    chosen = draw_places(offsets_of(of_cell), counts, rng)
     rows = np.concatenate((published.rows, members[places[chosen]]))
-    codes = np.concatenate((published.codes, published.n_items + codes[cell[chosen]]))
+    codes = np.concatenate((published.codes, published.n_items + cells.row[cell[chosen]]))
     by_row = np.argsort(rows, kind="stable")
     texts = [each.cast(published.vocabulary.type) for each in (published.vocabulary, items.vocabulary)]
     vocabulary = pa.concat_arrays(texts)
@@ -253,20 +250,17 @@ def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame)
     given = list_column(check_frame(control, "control"), lists.name)
     rows = Itemsets.from_series(given)
     code_of = items.lookup(rows.vocabulary)
-    if not (code_of >= 0).any():
-        got = f"{rows.n_rows:,} rows with {rows.n_items:,} items of type {rows.vocabulary.type}"
-        raise ParameterError(
-            "no control row has an item of the original", where="control", got=got, hint=_HOLD_BACK
-        )
-    lengths = rows.lengths
     index = SupportIndex.of(rows).recode(code_of, items.n_items)
-    rows = Itemsets(index.codes, index.offsets, items.vocabulary, rows.nulls)
-    if shared := _count_shared(lists.index, items, given.index, rows):
+    known = Itemsets(index.codes, index.offsets, items.vocabulary, rows.nulls)
+    if not (code_of >= 0).any():
+        problem = "no control row has an item of the original"
+        got = f"{rows.n_rows:,} rows with {rows.n_items:,} items of type {rows.vocabulary.type}"
+    elif shared := _count_shared(lists.index, items, given.index, known):
+        problem = "the control rows are in the original"
         got = f"{shared:,} rows with the index and the items of a row of the original"
-        raise ParameterError(
-            "the control rows are in the original", where="control", got=got, hint=_HOLD_BACK
-        )
-    return rows, lengths - rows.lengths
+    else:
+        return known, rows.lengths - known.lengths
+    raise ParameterError(problem, where="control", got=got, hint=_HOLD_BACK)
 
 
 def _count_shared(index: pd.Index[Any], items: Itemsets, others: pd.Index[Any], control: Itemsets) -> int:
@@ -277,13 +271,9 @@ def _count_shared(index: pd.Index[Any], items: Itemsets, others: pd.Index[Any], 
     if not (index.is_unique and others.is_unique):
         return 0
     places = index.get_indexer(others)
-    own, rows = np.flatnonzero(places >= 0), places[places >= 0]
-    both = concatenate(
-        [SupportIndex.of(each).table(each.lengths) for each in (items.take(rows), control.take(own))]
-    )
-    numbers = first_equal_rows(both.codes, both.offsets)
-    same = numbers[: len(own)] == numbers[len(own) :]
-    return len(own) if same.all() and len(np.unique(numbers)) > 1 else 0
+    one, other = items.take(places[places >= 0]), control.take(np.flatnonzero(places >= 0))
+    same = np.array_equal(one.offsets, other.offsets) and np.array_equal(one.codes, other.codes)
+    return one.n_rows if same and len(SupportIndex.of(one).distinct().weights) > 1 else 0
 
 
 def _find_secret(items: Itemsets, secret: Any) -> int:
@@ -305,9 +295,9 @@ class Played:
     """Which attacks of a kind succeed, on the original and on control rows; a number is a known share."""
 
     name: str
-    success: Mask
-    control: Mask | float | None
     baseline: Mask | float
+    success: Mask
+    control: Mask | float | None = None
 
 
 class Game:
@@ -328,7 +318,7 @@ class Game:
         self.rows = SupportIndex.of(published).distinct()
         weights = np.repeat(self.rows.weights, self.rows.lengths)
         self.released = csr(self.rows.codes, self.rows.offsets, published.n_items, weights)
-        self.holders = csr(self.rows.codes, self.rows.offsets, published.n_items, _ONE).T.tocsr()  # by label
+        self.holders = _by_item(self.rows)
 
     def single_out(self) -> Iterator[Played]:
         """Draw predicates of one label, and of several; as baseline, labels that need not occur together."""
@@ -344,12 +334,8 @@ class Game:
 
     def _shorten(self, codes: Codes, offsets: Offsets) -> tuple[Codes, Offsets]:
         """Draw 2 to m of the labels of each row, uniformly for each number of labels."""
-        lengths = np.diff(offsets)
-        sizes = self.rng.integers(2, np.minimum(self.m, lengths) + 1)
-        row = rows_of(offsets)
-        order = np.lexsort((self.rng.random(len(codes)), row))
-        kept = order[np.arange(len(codes)) - offsets[row] < sizes[row]]
-        return codes[np.sort(kept)], offsets_of(sizes)
+        sizes = self.rng.integers(2, np.minimum(self.m, np.diff(offsets)) + 1)
+        return codes[np.sort(draw_places(offsets, sizes, self.rng))], offsets_of(sizes)
 
     def _isolate(self, name: str, codes: Codes, offsets: Offsets) -> Played:
         """Play distinct predicates that one released row has; any, if none is of one row."""
@@ -357,47 +343,44 @@ class Game:
         is_single = is_first & (self.rows.supports(codes, offsets, 2) == 1)
         chosen = np.flatnonzero(is_single if is_single.any() else is_first)[: self.n]
         codes, offsets = take_rows(codes, offsets, chosen)
-        original, n_labels = self.tables[0], self.published.n_items
-        success = self._count_rows(original, codes, offsets) == 1
-        guesses = self.rng.integers(0, max(n_labels, 1), len(codes)).astype(np.int32)
-        baseline = self._count_rows(original, guesses, offsets) == 1
-        if len(self.tables) == 1:
-            return Played(name, success, None, baseline)
-        control, n = self.tables[1], original.n_rows
-        control = control.take(self.rng.permutation(control.n_rows)[:n])
-        counts = self._count_rows(control, codes, offsets)
-        # As many matches as in n rows, rounded.
-        return Played(name, success, (counts > 0) & (2 * counts * n < 3 * control.n_rows), baseline)
+        guesses = self.rng.integers(0, max(self.published.n_items, 1), len(codes)).astype(np.int32)
+        original, *others = self.tables
+        n = original.n_rows
+
+        def succeeds(table: Itemsets, codes: Codes) -> Mask:
+            counts = self._count_rows(table, codes, offsets)
+            # As many matches as in n rows, rounded.
+            return (counts > 0) & (2 * counts * n < 3 * table.n_rows)
+
+        found = [succeeds(original, each) for each in (guesses, codes)]
+        control = [each.take(self.rng.permutation(each.n_rows)[:n]) for each in others]
+        return Played(name, *found, *(succeeds(each, codes) for each in control))
 
     def _count_rows(self, table: Itemsets, codes: Codes, offsets: Offsets) -> Numbers:
         """Count the rows of a table that have an item of each label."""
         rows = SupportIndex.of(table).distinct()
-        holders = csr(rows.codes, rows.offsets, table.n_items, _ONE).T.tocsr()
         counts = np.zeros(len(offsets) - 1, np.int64)
-        for begin, end, matches in _match(self.labels.T.tocsr()[codes], offsets, holders):
+        for begin, end, matches in _match(self.labels.T.tocsr()[codes], offsets, _by_item(rows)):
             counts[begin:end] = matches @ rows.weights
         return counts
 
     def link(self) -> Iterator[Played]:
         """Link both halves of the items of persons to released rows."""
-        success, *control = [self._link(table) for table in self.tables]
+        found = [self._link(table) for table in self.tables]
         n_rows = self.published.n_rows
         near = min(_NEAREST, n_rows)
-        baseline = self.rng.hypergeometric(near, n_rows - near, near, len(success)) > 0
-        yield Played("linkability", success, control[0] if control else None, baseline)
+        baseline = self.rng.hypergeometric(near, n_rows - near, near, len(found[0])) > 0
+        yield Played("linkability", baseline, *found)
 
     def _link(self, table: Itemsets) -> Mask:
         rows = self._draw_rows(table.lengths, 2)
         persons = table.take(rows)
-        order = np.lexsort((self.rng.random(len(persons.codes)), persons.rows))
-        codes, is_first = (
-            persons.codes[order],
-            (np.arange(len(order)) - persons.offsets[persons.rows]) % 2 == 0,
-        )
+        codes = persons.codes[draw_places(persons.offsets, persons.lengths, self.rng)]
+        is_first = (np.arange(len(codes)) - persons.offsets[persons.rows]) % 2 == 0
         halves = [
             self._find_near(codes[half], offsets_of(half)[persons.offsets]) for half in (is_first, ~is_first)
         ]
-        return np.array([len(np.intersect1d(*both)) > 0 for both in zip(*halves, strict=True)], np.bool_)
+        return np.array([np.isin(*both).any() for both in zip(*halves, strict=True)], np.bool_)
 
     def _find_near(self, codes: Codes, offsets: Offsets) -> Iterator[Numbers]:
         """Yield the released rows nearest to the labels of some items of each person."""
@@ -411,8 +394,7 @@ class Game:
         wanted = items @ self.labels
         wanted.data[:] = 1
         sizes = np.minimum(np.diff(wanted.indptr), np.diff(offsets))  # an item counts once if its labels vary
-        lengths = released.lengths
-        holders = csr(released.codes, released.offsets, self.published.n_items, _ONE).T.tocsr()
+        lengths, holders = released.lengths, _by_item(released)
         for begin, end in _parts(wanted, np.arange(len(offsets)), holders):
             common = wanted[begin:end] @ holders
             for place in range(end - begin):
@@ -430,12 +412,11 @@ class Game:
 
     def infer(self, secret: int | None) -> Iterator[Played]:
         """Guess an item of persons with known items, or whether they have a secret item."""
-        (success, baseline, has), *control = [self._infer(table, secret) for table in self.tables]
-        others, have = (control[0][0], control[0][2]) if control else (None, None)
-        yield Played("inference", success, others, baseline)
+        found = [self._infer(table, secret) for table in self.tables]
+        _, baseline, has = found[0]
+        yield Played("inference", baseline, *(success for success, _, _ in found))
         if secret is not None:
-            others = None if others is None else others[have]
-            yield Played("inference, recall", success[has], others, baseline[has])
+            yield Played("inference, recall", baseline[has], *(success[has] for success, _, has in found))
 
     def _infer(self, table: Itemsets, secret: int | None) -> tuple[Mask, Mask, Mask]:
         """Return which guesses are right, with and without matching rows, and who has the secret."""
@@ -477,11 +458,10 @@ class Game:
         for begin, end, matches in _match(self.labels[codes], offsets, self.holders):
             expected = (matches @ self.released @ self.shares).tocoo()
             person, item = expected.row.astype(np.int64), expected.col.astype(np.int64)
-            other = ~np.isin((begin + person) * n_items + item, known)
-            person, item, count = person[other], item[other], expected.data[other]
+            count = np.where(np.isin((begin + person) * n_items + item, known), 0, expected.data)
             best = np.zeros(end - begin)
             np.maximum.at(best, person, count)
-            is_best = count >= best[person] * (1 - _TIE)
+            is_best = (count > 0) & (count >= best[person] * (1 - _TIE))
             person, item = person[is_best], item[is_best]
             order = np.lexsort((self.rng.random(len(item)), person))
             person, first = np.unique(person[order], return_index=True)
@@ -500,11 +480,16 @@ class Game:
         overlaps = [found.max(initial=0) for _, found in near]
         is_known = np.append(np.ones(n), n_unknown[others[:n]] == 0)
         places = np.argsort(np.lexsort((self.rng.random(2 * n), lengths, overlaps, is_known)))
-        yield Played("membership", places[:n] > places[n:], 0.5, 0.5)
+        yield Played("membership", 0.5, places[:n] > places[n:], 0.5)
 
     def _draw_rows(self, lengths: Numbers, least: int = 1) -> Numbers:
         """Draw rows with at least so many items, each once."""
         return self.rng.permutation(np.flatnonzero(lengths >= least))[: self.n]
+
+
+def _by_item(rows: Itemsets | SupportIndex) -> Any:
+    """Return a sparse matrix with the rows of each item."""
+    return csr(rows.codes, rows.offsets, rows.n_items, _ONE).T.tocsr()
 
 
 def _match(slots: Any, offsets: Offsets, holders: Any) -> Iterator[tuple[int, int, Any]]:
