@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
-from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -383,13 +382,21 @@ class Game:
         return np.array([np.isin(*both).any() for both in zip(*halves, strict=True)], np.bool_)
 
     def _find_near(self, codes: Codes, offsets: Offsets) -> Iterator[Numbers]:
-        """Yield the released rows nearest to the labels of some items of each person."""
-        return starmap(self._nearest, self._overlap(codes, offsets, self.published))
+        """Yield the released rows nearest to the labels of some items of each person, ties at random."""
+        for rows, overlaps in self._overlap(codes, offsets, self.published, _NEAREST):
+            if len(rows) > _NEAREST:
+                least = np.partition(overlaps, -_NEAREST)[-_NEAREST]
+                nearer, ties = rows[overlaps > least], rows[overlaps == least]
+                rows = np.append(nearer, self.rng.choice(ties, _NEAREST - len(nearer), replace=False))
+            yield rows
 
     def _overlap(
-        self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex
+        self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex, n: int
     ) -> Iterator[tuple[Numbers, Floats]]:
-        """Yield the rows that share labels with some items of each person, and their overlaps."""
+        """Yield the rows nearest to the labels of some items of each person, and their overlaps.
+
+        They are all rows that share a label; or more than n of them, and no other row is as near as these n.
+        """
         items = csr(codes, offsets, self.labels.shape[0], _ONE)
         wanted = items @ self.labels
         wanted.data[:] = 1
@@ -397,18 +404,16 @@ class Game:
         lengths, holders = released.lengths, _by_item(released)
         for begin, end in _parts(wanted, np.arange(len(offsets)), holders):
             common = wanted[begin:end] @ holders
-            for place in range(end - begin):
+            for place, size in enumerate(sizes[begin:end]):
                 own = slice(common.indptr[place], common.indptr[place + 1])
-                rows, shared = common.indices[own], common.data[own]
-                yield rows, shared / (sizes[begin + place] + lengths[rows] - shared)
-
-    def _nearest(self, rows: Numbers, overlaps: Floats) -> Numbers:
-        """Return the rows with the largest overlaps, ties at random."""
-        if len(rows) <= _NEAREST:
-            return rows
-        least = np.partition(overlaps, -_NEAREST)[-_NEAREST]
-        nearer, ties = rows[overlaps > least], rows[overlaps == least]
-        return np.append(nearer, self.rng.choice(ties, _NEAREST - len(nearer), replace=False))
+                for fewest in range(int(common.data[own].max(initial=0)), -1, -1):
+                    near = np.flatnonzero(common.data[own] >= fewest)
+                    rows, shared = common.indices[own][near], common.data[own][near]
+                    unions = size + lengths[rows] - shared
+                    # Other rows share fewer labels, and have at least `size` in the union.
+                    if np.count_nonzero(shared * size > (fewest - 1) * unions) > n:
+                        break
+                yield rows, shared / unions
 
     def infer(self, secret: int | None) -> Iterator[Played]:
         """Guess an item of persons with known items, or whether they have a secret item."""
@@ -476,7 +481,7 @@ class Game:
         persons = original.take(members[:n]), control.take(others[:n])
         codes = np.concatenate([each.codes for each in persons])
         lengths = np.concatenate([each.lengths for each in persons])
-        near = self._overlap(codes, offsets_of(lengths), self.rows)
+        near = self._overlap(codes, offsets_of(lengths), self.rows, 0)
         overlaps = [found.max(initial=0) for _, found in near]
         is_known = np.append(np.ones(n), n_unknown[others[:n]] == 0)
         places = np.argsort(np.lexsort((self.rng.random(2 * n), lengths, overlaps, is_known)))
