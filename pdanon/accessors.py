@@ -1,8 +1,4 @@
-"""``df.txanon`` and ``series.itemset``: forwarded methods, and an overview that is counted when displayed.
-
-pandas creates an accessor at each access, and all of them at each tab completion. Their constructors only
-store the object, and check dtypes and the first value.
-"""
+"""``df.txanon`` and ``series.itemset``: forwarded methods, and an overview that is counted when displayed."""
 
 from __future__ import annotations
 

@@ -1,26 +1,7 @@
 """Errors and warnings: what is wrong, where, what was got, and a hint.
 
-The tree::
-
-    PdanonError
-    ├── ColumnError        (AttributeError)  a column is missing or ambiguous.
-    ├── ItemsetDtypeError  (TypeError)       the column does not hold sets of items.
-    ├── ParameterError     (ValueError)      a parameter is outside its range.
-    ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items.
-    ├── FormatError        (ValueError)      a file cannot be read or written.
-    ├── InfeasibleError                      no release can have the guarantee, or none was found.
-    └── GuaranteeError                       a release failed its own audit and is withheld.
-
-    ReleaseWarning         (UserWarning)     the guarantee is proven for fewer known items than requested.
-    ├── IdentifierWarning                    an unmodified column may identify people.
-    ├── PersonsWarning                       a person has several rows.
-    ├── UselessWarning                       almost no information is left.
-    ├── EmptiedWarning                       an emptied row may reveal its sensitive items.
-    └── NumbersWarning                       years or ages may have been read as items.
-
 Messages hold counts, positions, column names and parameter values. They never hold the text of an item: a
-log file must not hold data that is about to be anonymized. `mask_credentials` and `escape_controls` remove
-credentials of URIs, and characters that control a terminal, from every message.
+log file must not hold data that is about to be anonymized.
 """
 
 from __future__ import annotations
@@ -69,7 +50,6 @@ _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 def mask_credentials(text: str) -> str:
     """Replace user information and secrets in the query of each URI by ``***``.
 
-    >>> from pdanon.errors import mask_credentials
     >>> mask_credentials("s3://KEY:SECRET@bucket/a.parquet?region=eu&session_token=SECRET")
     's3://***@bucket/a.parquet?region=eu&session_token=***'
     """
@@ -85,7 +65,6 @@ def _mask_value(found: re.Match[str]) -> str:
 def escape_controls(text: str) -> str:
     r"""Escape characters that control a terminal or reorder text, and lone surrogates.
 
-    >>> from pdanon.errors import escape_controls
     >>> print(escape_controls("a\x1b[2Jb"))
     a\x1b[2Jb
     """
@@ -333,11 +312,7 @@ def cause_of(error: Exception) -> str:
 def read_safely(
     read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = "", form: str = ""
 ) -> _Content:
-    """Read a file, or a ``part`` such as ``", row group 3"``, and show nothing of its content in errors.
-
-    Any error except a `PdanonError` becomes a `FormatError`. ``form`` describes the format: the hint if no
-    other one is known.
-    """
+    """Read a file, or a ``part`` such as ``", row group 3"``, and show nothing of its content in errors."""
     try:
         return read()
     except PdanonError:

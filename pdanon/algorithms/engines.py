@@ -1,8 +1,4 @@
-"""Decisions for rows outside memory: in files, or on the workers of a cluster.
-
-Distinct transactions suffice if an algorithm recodes an item equally in the whole table, or in equal rows.
-The engine that holds the rows recodes and audits them.
-"""
+"""Decisions for rows outside memory: in files, or on the workers of a cluster."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Registry of all algorithms by name, with their parameters and guarantees.
-
-A family registers its records when it is imported. Users of the registry read it when they need it, or watch
-it, so that they also see algorithms registered later.
-"""
+"""Registry of all algorithms by name, with their parameters and guarantees."""
 
 from __future__ import annotations
 

@@ -1,17 +1,7 @@
 """Decisions without all distinct rows in one place: by the supports of pairs, and the rows that merges need.
 
-A decision needs the supports of single sets and of pairs of sets. If two sets are merged, these depend on the
-supports of pairs of items, and on the rows with items of both sets. So the one who decides has a skeleton of
-the rows: the supports of all pairs, and some rows. It decides, and fetches the rows that its labels shorten.
-It repeats this until no further row is shortened.
-
-The last decision equals that for all rows. Each of its merges lies within a set of the result. A row that was
-not fetched has at most two items, or at most one item of each set. Such a row adds to the support of a set,
-and of two sets, exactly what its pairs and items add. So each step finds the same supports in both.
-
-This holds for algorithms whose steps depend only on the supports of one and two sets. Interim decisions may
-be wrong in any way: they only choose the rows to fetch. Cuts of a hierarchy are different. They also compare
-nodes that they do not publish, and these may shorten rows that were not fetched.
+`docs/proofs/lemmas.md` has the proof that the last decision equals that for all rows. It holds for algorithms
+whose steps depend only on the supports of one and two sets. Interim decisions only choose the rows to fetch.
 """
 
 from __future__ import annotations
@@ -73,10 +63,7 @@ class Request:
     longest: tuple[int, ...]  # for each of them, the number of items above which all rows are requested
 
     def find(self, rows: Itemsets) -> SupportIndex | None:
-        """Return the distinct rows that this decision requests, but no earlier one; None if an item is new.
-
-        The rows may be unsorted, with duplicates, as by `Itemsets.from_arrow_unsorted`.
-        """
+        """Return the distinct rows that only this decision requests; None if an item is new."""
         n, lengths = len(self.items), rows.lengths
         code = find_items(rows.vocabulary, self.items)
         if (unknown := code < 0).any() and unknown[rows.codes].any():
@@ -111,16 +98,8 @@ def merge_found(parts: Iterable[SupportIndex]) -> SupportIndex:
 def decide_in_rounds(
     counts: PairCounts, fetch: Fetch, decide: Callable[[ListColumns], tuple[Decision[Rows], Codes]]
 ) -> tuple[Decision[Rows], pd.DataFrame]:
-    """Decide for the supports of pairs, fetching rows until no further one is needed.
-
-    ``fetch`` returns the rows of a request, from those who hold them. Equal rows may come several times.
-    ``decide`` is the decision of an algorithm that `suffices` accepts, and the set of each item. It is
-    without rows, as further ones need their memory.
-
-    The decision is that for all rows. ``loss["pairs"]`` samples other pairs, and the risk beyond the
-    guarantee is not counted. The table has the ``labels`` of each interim decision, the distinct ``rows``
-    that it fetched, and their ``bytes``.
-    """
+    """Decide for the supports of pairs, fetching rows until no further one is needed."""
+    # ``decide`` returns a decision without rows, as further ones need their memory.
     counts, known = counts.sort(), DistinctRows()
     n, facts = len(counts.items), []
     same = np.arange(n, dtype=np.int32)

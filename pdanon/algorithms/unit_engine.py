@@ -1,8 +1,4 @@
-"""Decisions for lines outside memory in which a person has several.
-
-A release of lines depends only on the sets of the persons, or on their bags with ``counts``. So an engine
-gathers the distinct ones and their numbers, and the recoded ones are the lines: no line is read again.
-"""
+"""Decisions for lines outside memory in which a person has several."""
 
 from __future__ import annotations
 

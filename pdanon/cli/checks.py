@@ -358,10 +358,7 @@ def check_links(arguments: Arguments) -> None:
 
 
 def check_classes(arguments: Arguments, groups: bool) -> None:
-    """Check that the second table of a release has a file, unless the rows repeat its counts.
-
-    Without an algorithm, ``groups`` tells whether a release by groups is requested.
-    """
+    """Check that the second table of a release has a file, unless the rows repeat its counts."""
     record, file = ALGORITHMS.get(arguments.algorithm), arguments.classes
     adds = groups if record is None else bool(record.adds)
     repeats = record is not None and record.recodes == "chunks"
@@ -464,10 +461,7 @@ def _columns_of(arguments: Arguments) -> list[str]:
 
 @contextmanager
 def open_table(arguments: Arguments) -> Iterator[pd.DataFrame | Path | str]:
-    """Read the table of a command; with --stream, yield its files.
-
-    A temporary file with one row per person replaces lines of --stream while the block runs.
-    """
+    """Read the table of a command; with --stream, yield its files."""
     source = arguments.source
     if not arguments.stream:
         yield read(source, arguments)

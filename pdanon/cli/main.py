@@ -1,13 +1,4 @@
-"""The command line: anonymize a file, audit a release, measure a risk, run a policy.
-
-Exit codes:
-
-- 0: done.
-- 1: the guarantee cannot be reached, or the audit finds that it does not hold.
-- 2: wrong usage, a file that cannot be read or written, or any other failure.
-- 129, 130, 143: ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM.
-- 141: the reader of the output has closed it.
-"""
+"""The command line: anonymize a file, audit a release, measure a risk, run a policy."""
 
 from __future__ import annotations
 

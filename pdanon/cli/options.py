@@ -1,8 +1,4 @@
-"""The parameters of algorithms as options, their texts, and the options that a command was called with.
-
-The signature of an algorithm specifies its options. If the parameters of a new algorithm are among
-``PARAMETERS``, it needs no code here.
-"""
+"""The parameters of algorithms as options, their texts, and the options that a command was called with."""
 
 from __future__ import annotations
 

@@ -108,10 +108,7 @@ Command: TypeAlias = Callable[[Arguments], Outcome]
 
 
 def parser_of(commands: Mapping[str, Command], words: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser of the commands, in the order of the help; it stores their function as ``run``.
-
-    If the words begin with a command, only that one gets arguments: those of all take longer to make.
-    """
+    """Return the parser of the commands, in the order of the help; it stores their function as ``run``."""
     formatter = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
     options: dict[str, Any] = {"formatter_class": formatter, "allow_abbrev": False}
     parser = Parser(

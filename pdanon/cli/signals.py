@@ -1,7 +1,4 @@
-"""Signals that end the command line.
-
-This file imports little: until its handlers are installed, signals end Python itself.
-"""
+"""Signals that end the command line."""
 
 from __future__ import annotations
 

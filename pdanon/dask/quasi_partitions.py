@@ -1,9 +1,4 @@
-"""Releases of Dask frames with quasi-identifiers: region by region, see `pdanon.algorithms.regions`.
-
-Workers keep the partitions as numbers of values and items. They exchange these by region, decide each region,
-and exchange the released rows by partition. Results stay on the workers. If one is lost, Dask repeats its
-tasks, and each compares the partition that it read again with the one that was counted.
-"""
+"""Releases of Dask frames with quasi-identifiers: region by region, see `pdanon.algorithms.regions`."""
 
 from __future__ import annotations
 
@@ -407,10 +402,7 @@ def _recode(part: pd.DataFrame, released: bytes, digest: str, columns: PartColum
 def _look(
     part: pd.DataFrame, released: bytes, digest: str, columns: PartColumns, number: int, n_buckets: int
 ) -> tuple[tuple[pd.DataFrame, pd.DataFrame], list[bytes]]:
-    """Recode a partition as in the release.
-
-    Return its first quasi-identifiers before and all columns after, and all recoded rows by class.
-    """
+    """Recode a partition as in the release."""
     recoded = _recode(part, released, digest, columns)
     itemsets = next(iter(columns.read(part, number)), None)
     had_none = None if itemsets is None else itemsets.lengths == 0

@@ -241,12 +241,8 @@ _BATCH = 128  # rows of the earlier release that are compared at once
 
 
 def fitting_rows(series: Series, release: int) -> tuple[Numbers, Mask]:
-    """Count the newest rows that fit each person of an earlier release, and return whether their own does.
-
-    Only persons in both releases count. Rows fit if some itemset has the labels of the one in its release,
-    and those of the other in the other. The union of such itemsets is one as well, so each label needs one
-    item that both rows allow.
-    """
+    """Count the newest rows that fit each person of an earlier release, and return whether their own does."""
+    # A union of itemsets that fit is one as well, so each label needs one item that both rows allow.
     earlier, newest = series.persons.row_of[release], series.persons.row_of[-1]
     both = (earlier >= 0) & (newest >= 0)
     before, number, _ = _distinct(series.columns[release].take(earlier[both]))

@@ -71,10 +71,7 @@ class Texts(dict[str, Any]):
 def list_tasks(
     configurations: Mapping[str, Mapping[str, Any]], vary: Mapping[str, Iterable[Any] | Mapping[str, Any]]
 ) -> list[Task]:
-    """List every configuration with every combination of the varied parameters, the last varying fastest.
-
-    Values that a table cannot show are a mapping from names to values.
-    """
+    """List every configuration with every combination of the varied parameters, the last varying fastest."""
     if not isinstance(configurations, Mapping) or not configurations:
         hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'
         got = type(configurations).__name__ if not isinstance(configurations, Mapping) else "no algorithm"
@@ -249,9 +246,8 @@ def compare(
 
     Notes
     -----
-    A configuration that fails is a row with its reason: the message of an error of pdanon, or the type of
-    any other error. The table holds no item: a parameter that is neither number nor word is shown by its
-    type.
+    A configuration that fails is a row with its reason: the message of an error of pdanon, or the type of any
+    other error. The table holds no item: a parameter that is neither number nor word is shown by its type.
 
     ``memory`` is the peak memory of the process above its memory at the start. It is measured on Linux, and
     missing elsewhere. It is too low if the process still holds memory of earlier work, and a few megabytes

@@ -49,10 +49,7 @@ class Own(NamedTuple):
 def recount_unmodified(
     frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None, judged: Collection[Hashable]
 ) -> UnmodifiedColumns:
-    """Count again what the unmodified columns of a release identify, without a warning.
-
-    Judged columns that the release lacks are left out.
-    """
+    """Count again what the unmodified columns of a release identify, without a warning."""
     added = Own.of(frame, guarantee, column).added
     rows = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in added]]
     lists, quasi, _ = Own.of(rows, guarantee, column)
@@ -67,11 +64,7 @@ def recount_unmodified(
 
 
 def check_release(result: Anonymized) -> list[Hashable]:
-    """Check that a mapping and classes describe the rows of a result, and return its recoded list columns.
-
-    The supports of the labels must be those of the mapping, and the quasi-identifiers those of the classes.
-    Values of unmodified columns may change: they are counted again.
-    """
+    """Check that a mapping and classes describe the rows of a result, and return its recoded list columns."""
     lists, guarantee = recoded_lists(result), result.guarantee
     if len(lists) != len(list_labels(guarantee, None)):
         raise _changed(f"{len(lists)} recoded list columns")
@@ -93,11 +86,7 @@ def _changed(got: str) -> GuaranteeError:
 
 
 def _check_supports(result: Anonymized, label: Hashable) -> None:
-    """Compare the supports of the labels with those of the mapping.
-
-    A label of several items of a group is in at least as many rows as each of them, and in at most as many as
-    all of them together.
-    """
+    """Compare the supports of the labels with those of the mapping."""
     released, lines = _read(result.frame, label), _lines(result, label)
     labels = _label_codes(lines, released)
     is_published = labels > -2
@@ -127,12 +116,7 @@ def _check_classes(result: Anonymized) -> None:
 
 
 def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hashable]) -> None:
-    """Check that a release was made from a table, as far as that shows.
-
-    The supports of the items must be those of the mapping. Unless the release is in chunks, each label of a
-    row must stand for an item of the row, each interval must contain the value of the row, and the unmodified
-    columns and the index must be equal. Columns and an index that the release lacks are not compared.
-    """
+    """Check that a release was made from a table, as far as that shows."""
     frame, places = result.frame, {key: place for place, key in enumerate(_keys(original))}
     rows_stay = not in_chunks(result)
     if rows_stay and len(original) != len(frame):

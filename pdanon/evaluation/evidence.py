@@ -183,11 +183,8 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
 
 
 def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, Facts]:
-    """Return rows and fingerprints of the tables.
-
-    Hashes of single columns can be guessed, so only published tables have them. A mapping of few items can
-    be guessed, too.
-    """
+    """Return rows and fingerprints of the tables."""
+    # Hashes of single columns and of small mappings can be guessed, so only published tables have them.
     tables = {
         "release" if name == "frame" else name: describe_table(frame)
         for name, frame in result.published.items()
@@ -217,10 +214,7 @@ def count_facts(
     judged: Collection[Hashable],
     alerts: list[str],
 ) -> Facts:
-    """Return the facts that follow from a guarantee that holds, given the description of the rows.
-
-    ``alerts`` about other facts come first.
-    """
+    """Return the facts that follow from a guarantee that holds, given the description of the rows."""
     counted = recount_unmodified(frame, guarantee, column, judged)
     own, settled = {*chain(*Own.of(frame, guarantee, column))}, {str(label) for label in judged}
     unmodified = [
@@ -286,10 +280,7 @@ _TYPES: dict[type, set[str]] = {
 
 
 def first_violation(value: Any, schema: Facts, place: str = "") -> str:
-    """Return the place of the first value that violates a JSON Schema; empty if there is none.
-
-    Only the keywords of ``schema.json`` are known.
-    """
+    """Return the place of the first value that violates a JSON Schema; empty if there is none."""
     kinds = schema.get("type", [])
     kinds = {kinds} if isinstance(kinds, str) else {*kinds}
     if kinds and not kinds & _TYPES[type(value)]:
@@ -328,10 +319,7 @@ class RecountError(Exception):
 
 
 def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> Facts:
-    """Return the name, the list column and the parameters of a guarantee as plain data.
-
-    Items are ``{"number": 2, "named": ["flu"]}``: of two items, one may be named.
-    """
+    """Return the name, the list column and the parameters of a guarantee as plain data."""
     values = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters = {name: _describe(value, may_name) for name, value in values.items() if name not in _OF_FILES}
     name = type(guarantee).__name__
@@ -382,11 +370,7 @@ def read_guarantee(
     mapping: pd.DataFrame | None,
     classes: pd.DataFrame | None,
 ) -> tuple[Guarantee, Hashable | None]:
-    """Return the guarantee and the list column that `describe_guarantee` described.
-
-    Raise `RecountError` if items are not named or a table is missing, and `PdanonError` if the release lacks
-    a column.
-    """
+    """Return the guarantee and the list column that `describe_guarantee` described."""
     labels: dict[str, Hashable] = {str(label): label for label in frame.columns}
     try:
         kind, parameters = getattr(guarantees, described["name"]), dict(described["parameters"])
@@ -484,10 +468,7 @@ def paths_of(path: FilePath) -> list[Path]:
 
 
 def evidence_files(evidence: Evidence, path: FilePath) -> tuple[Writers, list[Path | str]]:
-    """Return the functions that write JSON and page by file, and the files that only their owner may read.
-
-    ``path`` is that of either file. Both are private if they describe the original.
-    """
+    """Return the functions that write JSON and page by file, and the files that only their owner may read."""
     facts, page = paths_of(path)
     writers: Writers = {
         facts: partial(write_draft, evidence.to_json()),

@@ -200,11 +200,8 @@ def _find_rare_constraints(
 def _find_rare(
     code: int, k: int, m: int, index: SupportIndex, rows: SupportIndex
 ) -> tuple[ItemsetTable, int]:
-    """Find the threats of `_find_threats` among the itemsets of up to m items.
-
-    Within the rows with the item, the support of an itemset X without it is the support of X and the item.
-    X and the item are a minimal threat if X is a minimal threat within these rows, and is not rare itself.
-    """
+    """Find the threats of `_find_threats` among the itemsets of up to m items."""
+    # X and the item are a minimal threat if X is one within the rows with the item, and is not rare itself.
     support = int(index.singles[code])
     beside = rows.keep_items(np.arange(index.n_items) != code)
     if support < k or m == 1:
@@ -239,11 +236,8 @@ def _lowest_support(rows: SupportIndex, m: int, most: int) -> int:
 def _audit_original(
     result: Anonymized, position: int, itemsets: Itemsets, code: int, guarantee: Explained
 ) -> pd.DataFrame:
-    """Return the threats with an item of the original, in the classes of the release.
-
-    A threat of `KLm` and `Coherence` does not name the sensitive item that may be inferred. So for a
-    sensitive item, the other ones are left out, and only its inferences remain.
-    """
+    """Return the threats with an item of the original, in the classes of the release."""
+    # Threats of `KLm` and `Coherence` do not name the sensitive item, so its inferences are counted alone.
     name = "private" if isinstance(guarantee, Coherence) else "sensitive"
     hidden = is_hidden_item(itemsets, hidden_items(guarantee))
     alone = isinstance(guarantee, (KLm, Coherence)) and hidden[code]

@@ -85,11 +85,8 @@ class Content(NamedTuple):
 
 
 def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
-    """Hash a table as `fingerprint`, each of its columns, and each level of its index unless the default.
-
-    A level without a name is called as by ``reset_index``. A column with few values is easier to guess than a
-    table: treat its hash like the column.
-    """
+    """Hash a table as `fingerprint`, each of its columns, and each level of its index unless the default."""
+    # A column with few values is easier to guess than a table: treat its hash like the column.
     digests, contents, levels = [], [], level_names(frame)
     parts: list[tuple[str, Any, Any]] = [(str(label), label, column) for label, column in frame.items()]
     if levels:
@@ -123,19 +120,12 @@ def level_names(frame: pd.DataFrame) -> list[str]:
 
 
 def content_hash(*parts: Any) -> str:
-    """Hash values by their content, as 64 hexadecimal digits. A hash of few possible values can be guessed.
-
-    Of a path, the content of the file is hashed; of an object that pickle refuses, only the name of its type.
-    """
+    """Hash values by their content, as 64 hexadecimal digits. A hash of few possible ones can be guessed."""
     return _digest(parts).hex()
 
 
 def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
-    """Hash the content of the rows of some columns in 64 bits, independent of their order.
-
-    A row counts as often as its weight; a missing row counts as an empty row. The hashes of disjoint parts
-    add up to the hash of the whole, modulo ``2**64``.
-    """
+    """Hash the rows of some columns in 64 bits, in any order; hashes of parts add up modulo ``2**64``."""
     rows = np.ones(columns[0].n_rows, np.uint64)  # an empty row must not be 0, which stays 0
     for column in columns:
         items = pd.util.hash_array(np.array(column.texts(), dtype=object), categorize=False)

@@ -41,11 +41,8 @@ def count_risks(
     original: pd.DataFrame | None = None,
     population: pd.DataFrame | None = None,
 ) -> Facts:
-    """Count the rows at risk, before and after, as ``risk`` in the schema of the evidence.
-
-    Numbers are exact, except that ``marketer`` is an upper bound if items are known. The population has the
-    rows of all people from whom the table was drawn, in the form of the release.
-    """
+    """Count the rows at risk, before and after, as ``risk`` in the schema of the evidence."""
+    # Numbers are exact, except that ``marketer`` is an upper bound if items are known.
     if reason := _why_not_counted(release, guarantee):
         return {"not_counted": reason}
     knowledge, k = Knowledge.of(guarantee, column), getattr(guarantee, "k", None)
@@ -120,11 +117,7 @@ class Knowledge:
 
     @classmethod
     def of(cls, guarantee: Guarantee, column: Hashable | None) -> Knowledge:
-        """Return the knowledge that a guarantee of rows assumes.
-
-        If it lists what is known, or any number of items may be known to infer one, the attacker knows 2
-        items, or as many as the guarantee says.
-        """
+        """Return the knowledge that a guarantee of rows assumes."""
         quasi = tuple(getattr(guarantee, "quasi", ()))
         if isinstance(guarantee, KAnonymity):
             return cls(quasi, (), 0)
@@ -211,10 +204,7 @@ class Matches:
         return self.counts[k, m]
 
     def fewest(self, least: int = 1) -> int:
-        """Return the lowest number of matches of a row, given a number that no row is below.
-
-        Cost: one search for each doubling of ``least`` up to the result, and as many to bisect.
-        """
+        """Return the lowest number of matches of a row, given a number that no row is below."""
         low, high = least, 2 * least
         while high <= self.n_rows and not self.count_below(high):
             low, high = high, 2 * high
@@ -226,10 +216,7 @@ class Matches:
         return self.fewest(1 if k is None or self.count_below(k) else k)
 
     def average_risk(self, fewest: int) -> float:
-        """Return an upper bound on the average of 1 / matches, given the fewest matches of a row.
-
-        It is at most twice the average, if no row has more than 16 times the fewest matches.
-        """
+        """Return an upper bound on the average of 1 / matches, given the fewest matches of a row."""
         steps = [fewest * 2**power for power in range(_DOUBLINGS + 1)]
         counts = [self.count_below(step) for step in steps[1:]]
         total = int(self.sought.sum())

@@ -1,8 +1,5 @@
-"""Plots of a release, and of several algorithms. Each function imports matplotlib when it draws.
-
-Each function draws on the axes that are passed, or on new ones, and returns them. Hatches, line styles and
-labels distinguish the data, so that no reader depends on colors.
-"""
+"""Plots of a release, and of several algorithms. Each function imports matplotlib when it draws."""
+# Hatches, line styles and labels distinguish the data, so that no reader depends on colors.
 
 from __future__ import annotations
 
@@ -470,11 +467,7 @@ def draw_risk(
     promised: int | None = None,
     sensitive: bool = False,
 ) -> Axes:
-    """Draw the risk before and after, as counted by `pdanon.evaluation.metrics.risk.exposure`.
-
-    A line separates the numbers of known items beyond ``promised``, those that the guarantee does not cover.
-    With ``sensitive``, the axis label states that the attacker knows no sensitive item.
-    """
+    """Draw the risk before and after, as counted by `pdanon.evaluation.metrics.risk.exposure`."""
     ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
     _share_bars(ax, known, {name: table["below_k"] for name, table in tables.items()}, hatched="before")

@@ -564,10 +564,7 @@ def _are_codes(values: pd.Series[Any]) -> bool:
 
 
 def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
-    """Compute the share of rows below k by the number of items in the row, or by bands 1, 2, 3-4, 5-8, ...
-
-    `pdanon.risk` counts missing rows as rows of length 0; here they are subtracted.
-    """
+    """Compute the share of rows below k by the number of items in the row, or by bands 1, 2, 3-4, 5-8, ..."""
     lengths = risk[risk["items"].notna()].astype({"items": "int64"})
     n_items = lengths["items"]
     few = n_items.nunique() <= _MOST_LENGTHS

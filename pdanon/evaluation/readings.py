@@ -119,10 +119,7 @@ def describe_raw(
     known: Mapping[str, Any] | None = None,
     convert: Convert | None = None,
 ) -> RawProfile:
-    """Describe a table without lists, and the forms that fit, with the ``known`` fields of each.
-
-    ``convert`` reads the table in a form; by default it converts the frame.
-    """
+    """Describe a table without lists, and the forms that fit, with the ``known`` fields of each."""
     columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
     kinds = [_kind_of(column, alone=len(columns) == 1) for column in columns]
     readings, alerts, spelling = list[Reading](), dict[str, Alert](), list[Alert]()

@@ -1,9 +1,4 @@
-"""Breaches: itemsets of known items with a sensitive item in too many of their rows.
-
-The items of a row are split into known items, which are background knowledge, and secret items, which must
-not be inferred: the sensitive items of diversity, the private items of coherence. All comparisons are of
-integers.
-"""
+"""Breaches: itemsets of known items with a sensitive item in too many of their rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Coherence: k rows match known public items, and no private item is in too many of them.
-
-Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
-"""
+"""Coherence: k rows match known public items, and no private item is in too many of them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""k^m-anonymity of disassociated records: the links between the published parts of a record are hidden.
-
-Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy Preservation by Disassociation", PVLDB 5(10), 2012.
-"""
+"""k^m-anonymity of disassociated records: the links between the published parts of a record are hidden."""
 
 from __future__ import annotations
 
@@ -64,15 +61,8 @@ class _Tree(NamedTuple):
 def find_refuted(
     table: ChunkTable, k: int, m: int | None, safe: bool, doubted: Mask
 ) -> tuple[Numbers, ItemsetTable]:
-    """Find small clusters whose reconstructions violate the guarantee, by exhaustive search.
-
-    No term is in two chunks that can have parts of the same record. ``doubted`` clusters are skipped,
-    together with the clusters joined with them.
-
-    Return the clusters, or topmost joint clusters, and for each an itemset and a number of records with it.
-    If that is below k, it is the maximum over all reconstructions. Otherwise the itemset has two terms that
-    are together in some record of every reconstruction, and the number is the minimum.
-    """
+    """Find small clusters whose reconstructions violate the guarantee, by exhaustive search."""
+    # The number of records is the maximum over all reconstructions if it is below k, otherwise the minimum.
     trees, values, codes = _encode_trees(table, m, safe, doubted)
     begins = np.flatnonzero(np.diff(trees, prepend=-1))
     bounds, text = np.append(begins, len(trees)).tolist(), values.tobytes()

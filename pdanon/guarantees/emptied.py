@@ -1,9 +1,4 @@
-"""Emptied rows: rows that lost all of their items by suppression.
-
-An empty row of a release was empty in the original, or all of its items were suppressed. If no row of the
-original was empty, each empty row reveals that all items of the person were suppressed. Therefore no row or
-at least k rows are emptied.
-"""
+"""Emptied rows: rows that lost all of their items by suppression."""
 
 from __future__ import annotations
 
@@ -64,10 +59,7 @@ def mark_emptied(is_empty: Mask, is_shown: Mask, class_of: Numbers, k: int) -> M
 
 
 def count_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | None) -> int:
-    """Count the emptied rows of a release, if they are fewer than k and other rows have labels; or return 0.
-
-    Without k, any number of rows may be emptied. Without the mapping, no row counts as emptied.
-    """
+    """Count the emptied rows of a release, if they are fewer than k and other rows have labels; else 0."""
     if k is None or suppression is None or not suppression.suppresses:
         return 0
     if not itemsets.lengths.any():

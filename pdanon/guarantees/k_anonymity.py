@@ -1,7 +1,4 @@
-"""k-anonymity of whole rows, of public items, and of quasi-identifiers.
-
-He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization", PVLDB 2(1), 2009.
-"""
+"""k-anonymity of whole rows, of public items, and of quasi-identifiers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""k-map: at least k persons of a population match what an attacker knows of a person of a sample.
-
-Sweeney, "k-Anonymity: A Model for Protecting Privacy", Int. J. Uncertainty, Fuzziness and Knowledge-Based
-Systems 10(5), 2002.
-"""
+"""k-map: at least k persons of a population match what an attacker knows of a person of a sample."""
 
 from __future__ import annotations
 

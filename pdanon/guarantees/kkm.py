@@ -1,8 +1,4 @@
-"""(k,k^m)-anonymity and (k,l,m)-diversity: guarantees against knowledge of quasi-identifiers and items.
-
-Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
-Attributes", ECML PKDD 2013.
-"""
+"""(k,k^m)-anonymity and (k,l,m)-diversity: guarantees against knowledge of quasi-identifiers and items."""
 
 from __future__ import annotations
 

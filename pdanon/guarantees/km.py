@@ -1,8 +1,4 @@
-"""k^m-anonymity and l^m-diversity: guarantees against knowledge of up to m items, and of listed itemsets.
-
-Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data", PVLDB 1(1), 2008, and
-"Local and Global Recoding Methods for Anonymizing Set-valued Data", The VLDB Journal 20(1), 2011.
-"""
+"""k^m-anonymity and l^m-diversity: guarantees against knowledge of up to m items, and of listed itemsets."""
 
 from __future__ import annotations
 

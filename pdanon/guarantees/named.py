@@ -1,8 +1,5 @@
-"""Named items: the sensitive, private or public items of a guarantee, published as is or suppressed.
-
-An audit counts the rows with a sensitive item by its label. If a sensitive item were a member of a published
-set, its rows would not be counted, and the set would count as a known label.
-"""
+"""Named items: the sensitive, private or public items of a guarantee, published as is or suppressed."""
+# As a member of a published set, a sensitive item would not be counted, and the set would be a known label.
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""PS-rules: for listed background knowledge, k rows match, and sensitive items are not inferred.
-
-Loukides, Gkoulalas-Divanis, Shao, "Anonymizing Transaction Data to Eliminate Sensitive Inferences",
-DEXA 2010.
-"""
+"""PS-rules: for listed background knowledge, k rows match, and sensitive items are not inferred."""
 
 from __future__ import annotations
 

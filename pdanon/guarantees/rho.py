@@ -1,7 +1,4 @@
-"""rho-uncertainty: no sensitive item is inferred with a confidence above rho, whatever items are known.
-
-Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymization", PVLDB 3(1), 2010.
-"""
+"""rho-uncertainty: no sensitive item is inferred with a confidence above rho, whatever items are known."""
 
 from __future__ import annotations
 
@@ -93,12 +90,8 @@ class Inferences:
 def find_inferences(
     index: SupportIndex, sensitive: Mask, rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
-    """Search for inferences of any size, with a limit; ``n_present`` is the support of the empty itemset.
-
-    Return some inferences, whose antecedents need not be minimal. If there are none, also return the size up
-    to which that is proven; None: any. The limit is a number of steps, not of seconds, so that the result is
-    reproducible. A time limit ends the search.
-    """
+    """Search for inferences of any size, and return the size up to which none is proven; None: any."""
+    # The limit is a number of steps, not of seconds, so that the result is reproducible.
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
     found, is_all, m = owners.from_nothing(), True, None
     if not len(found):
@@ -110,10 +103,7 @@ def find_inferences(
 
 @frozen
 class Owners:
-    """The rows with each sensitive item, and the supports of the rest of each row with and without the item.
-
-    The rest of a row are its other items. Rows are distinct, and items are numbered by their supports.
-    """
+    """The rows with each sensitive item, and the supports of their other items with and without it."""
 
     index: SupportIndex
     order: Codes  # the code of each item
@@ -190,10 +180,7 @@ class Owners:
         return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
     def search(self, m: int | None, marked: Mask | None = None) -> tuple[Inferences, int | None]:
-        """List all minimal antecedents of 1 to m items, and some others; or mark the rows that contain one.
-
-        With m=None, search for the largest m within the limit. Return this m as well; None: any.
-        """
+        """List all minimal antecedents of 1 to m items, and some others; or mark the rows with one."""
         if m is not None:  # no antecedent is larger than the longest row
             size = max(min(m, self.index.longest), 1)
             return self._search(self._all_items(), size, _UNLIMITED, marked)[0], m
@@ -235,11 +222,7 @@ class Owners:
     def _search_within_limit(
         self, m: int, left: int, marked: Mask | None = None
     ) -> tuple[Inferences, bool, bool, int]:
-        """Search up to a size with a number of steps, shared equally by the items.
-
-        Items that need fewer steps leave the others their remaining steps, for another, longer search. Return
-        the inferences; whether they are all; whether larger ones may exist; the remaining steps.
-        """
+        """Search up to a size with a number of steps, shared equally by the items."""
         limit, chosen, is_larger = 0, self._all_items(), False
         found, rest = [], Inferences.concatenate([])
         # Each search starts from scratch: repeat it only with more than twice the steps of the last one.
@@ -264,11 +247,7 @@ class Owners:
         marked: Mask | None = None,
         limited: bool = False,
     ) -> tuple[Inferences, Numbers]:
-        """Search for some of the items up to a size, with a number of steps for each item.
-
-        Return the inferences, unless rows are marked, with codes in no particular order; and for each item
-        its steps (-1: more than the limit), and whether larger inferences may exist.
-        """
+        """Search for some of the items up to a size, with a number of steps for each item."""
         table, room = self.index.rows, np.array([MOST_ITEMSETS])
         before = marked.copy() if marked is not None and limited else None
         share, size = self.rho, m or self.index.longest

@@ -1,9 +1,4 @@
-"""Sensitive groups: sensitive items are published as counts of groups of rows, not in the rows.
-
-With k and m, the public items of the rows are k^m-anonymous as well.
-
-Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
-"""
+"""Sensitive groups: sensitive items are published as counts of groups of rows, not in the rows."""
 
 from __future__ import annotations
 

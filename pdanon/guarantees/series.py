@@ -1,8 +1,4 @@
-"""Releases over time: rows of the same persons, linked, their joint labels, and their audits.
-
-An attacker who keeps several releases knows in each of them the label of an item. The joint label of an item
-in a span of releases is the tuple of its labels. A person holds it if the rows hold each part.
-"""
+"""Releases over time: rows of the same persons, linked, their joint labels, and their audits."""
 
 from __future__ import annotations
 
@@ -540,10 +536,7 @@ class _Joint(NamedTuple):
 def threat_lines(
     span: Span, threats: ItemsetTable, why: Reasons, numbers: Numbers | None = None
 ) -> pd.DataFrame:
-    """Return threats as a frame: ``itemset``, in sets of items with the same labels, ``support`` and ``why``.
-
-    ``numbers`` are the joint labels of the codes of the threats, if these differ.
-    """
+    """Return threats as a frame: ``itemset``, in sets of items with equal labels, ``support`` and ``why``."""
     numbers = np.arange(span.n_labels) if numbers is None else numbers
     vocabulary = span.vocabulary()
     sets = threats.to_rows(vocabulary).recode(numbers, vocabulary)

@@ -229,11 +229,7 @@ def _sides(rules: Any) -> list[list[Any]]:
 
 
 def partition(utility: Any) -> pd.DataFrame:
-    """Read utility constraints: a table of ``item`` and ``block``, items by block, or lists of items.
-
-    Return a table with the columns ``item`` and ``block``. ``block`` has the labels of the blocks, if these
-    are integers; otherwise the numbers of the blocks in their order. An item in several blocks is an error.
-    """
+    """Read utility constraints: a table of ``item`` and ``block``, items by block, or lists of items."""
     names, lists = _labels_and_lists(utility)
     blocks = Itemsets.from_series(as_itemsets(lists))
     repeated = int((np.bincount(blocks.codes, minlength=blocks.n_items) > 1).sum())

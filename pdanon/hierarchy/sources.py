@@ -1,8 +1,4 @@
-"""Trees of hierarchies: arrays by node, comparison of leaves, and sources (files, frames, dicts and rules).
-
-A source yields child-to-parent links. One function builds the tree from them, and so refuses two parents, a
-cycle, or an empty name for all of them. Only a balanced tree is built directly: it has neither.
-"""
+"""Trees of hierarchies: arrays by node, comparison of leaves, sources (files, frames, dicts and rules)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """Files of this machine and of URIs, written whole or not at all.
 
-pyarrow opens ``s3``, ``gs``, ``abfs``, ``hdfs`` and ``file``. fsspec opens other schemes, if it is installed.
-Credentials come from the environment, as in the other programs of the storage.
-
 A file is a *draft* until it is complete: hidden, in the directory of its target, and readable only by its
 owner. The draft of a file on another machine is in the temporary directory of this one.
 """
@@ -141,7 +138,6 @@ def is_same(first: Path | str, second: Path | str) -> bool:
 def suffix_of(path: str | os.PathLike[str]) -> str:
     """Return the suffix of a path or URI in lower case.
 
-    >>> from pdanon.io.files import suffix_of
     >>> suffix_of("s3://bucket/out.CSV?region=eu"), suffix_of("a.parquet?")
     ('.csv', '.parquet?')
     """
@@ -151,7 +147,6 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
 def join_name(directory: Path | str, name: str | None) -> Path | str:
     """Return the path or URI of a file in a directory; without a name, that of the directory.
 
-    >>> from pdanon.io.files import join_name
     >>> join_name("s3://bucket/out?region=eu", "part.parquet")
     's3://bucket/out/part.parquet?region=eu'
     """
@@ -280,14 +275,10 @@ class WriteError(FormatError, OSError):
 
 
 class Draft:
-    """A temporary file or directory in the directory of its target, which it will replace.
+    """A temporary file or directory in the directory of its target, which it will replace."""
 
-    A draft of a draft is that draft itself. If confidential, only the owner may read a new target.
-
-    The name of a draft depends on its target and the host. Its process holds a lock on it. A draft of this
-    host without a lock is left over from a killed process. The next draft of the same target removes it.
-    Drafts of other hosts stay, since not every file system shows their locks.
-    """
+    # Its process holds a lock. The next draft of the target removes one that a killed process left without a
+    # lock, but only of this host: not every file system shows locks of others.
 
     def __init__(self, target: Path, *, directory: bool = False, confidential: bool = False) -> None:
         self.target = self.path = target
@@ -503,10 +494,7 @@ def replace_files(
 
 @contextmanager
 def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Write a directory whole or not at all: yield a new empty one, which gets the name when the block ends.
-
-    The path must not exist. If the block fails, the directory is removed.
-    """
+    """Write a directory whole or not at all: yield a new one, which gets the name when the block ends."""
     place = locate_target(check_path(path), "path")
     target = place if isinstance(place, str) else Path(os.path.abspath(place))
     if is_taken(target):

@@ -67,10 +67,7 @@ def group_lines(
     delimiter: str | None,
     encoding: str,
 ) -> tuple[str, ...]:
-    """Write one row per person with the list of the items; parameters as in `pdanon.stream.from_long`.
-
-    Return notes about options that were guessed.
-    """
+    """Write one row per person with the list of the items; parameters as in `pdanon.stream.from_long`."""
     by = [by] if isinstance(by, str) else [check_text(each, "by") for each in read_list(by, "by")]
     if not by:
         hint = "pass the columns that tell persons apart, such as by='customer'"

@@ -257,13 +257,9 @@ class TextLines:
         raise FormatError("the file cannot be read as CSV", where=where, got=problem, hint=hint)
 
     def check_quotes(self) -> None:
-        """Check that all quotes are closed, if a field spans lines.
-
-        A quote that is not closed swallows lines up to the next quote. As quotes come in pairs, a single one
-        too many has no partner: some later quote is followed by text instead of a delimiter, or the last has
-        no end. Arrow's parser accepts both. Two quotes too many may have each other as partners: then all
-        lines of a field have as many delimiters as a record. This can also be a text, so it is a warning.
-        """
+        """Check that all quotes are closed, if a field spans lines."""
+        # Quotes come in pairs. So one too many is followed by text, or has no end; Arrow accepts both.
+        # Two too many may be partners, around lines that look like records. Text may look so, too.
         found = [record.line for record in self._records() if self._looks_merged(record)]
         if found:
             what = f"{self.path}, line {found[0]:,}: a quoted field spans lines that look like records"

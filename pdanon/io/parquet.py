@@ -1,9 +1,5 @@
-"""Parquet files with list columns: checked when they are read, written whole or not at all.
-
-pandas can write Arrow lists of its own dtype to Parquet. Its defaults cannot read that file, and its Arrow
-backend loses the dtypes of the other columns. `to_parquet` writes files that every reader of pandas
-accepts. `read_parquet` reads lists as Arrow lists, and other columns with their dtypes.
-"""
+"""Parquet files with list columns: checked when they are read, written whole or not at all."""
+# pandas' defaults cannot read its own Arrow lists, and its Arrow backend loses dtypes of other columns.
 
 from __future__ import annotations
 
@@ -89,8 +85,6 @@ def read_row_group(
 def leaves_by_column(schema: pa.Schema) -> list[range]:
     """Return the leaves of each column, by number, not by path: a name may hold a dot.
 
-    >>> import pyarrow as pa
-    >>> from pdanon.io.parquet import leaves_by_column
     >>> kinds = {"items": pa.list_(pa.string()), "place": pa.struct({"x": pa.int8(), "y": pa.int8()})}
     >>> leaves_by_column(pa.schema(kinds))
     [range(0, 1), range(1, 3)]
@@ -505,13 +499,8 @@ def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
     """Convert a table that was read from a file, of any format, into a frame with the same values.
 
-    Columns are as pandas reads them, unless that would change a value or its type. Lists are Arrow lists.
-    Integers and booleans beside missing values have pandas' nullable dtypes, as floats merge integers above
-    2**53. Types that pandas would convert to Python objects keep Arrow's type. Without pandas' metadata, all
-    columns become columns of the frame.
+    Dtypes are pandas' nullable ones or Arrow's where its own would change a value.
 
-    >>> import pyarrow as pa
-    >>> from pdanon.io.parquet import to_frame
     >>> to_frame(pa.table({"code": [10625631000119104, 10625631000119105, None], "n": [1, 2, 3]})).dtypes
     code    Int64
     n       int64

@@ -1,7 +1,4 @@
-"""Trees of Parquet files: one file, a directory with subdirectories, or the files of a pattern.
-
-Files are read by row group. Errors show the file and the row group, but none of their values.
-"""
+"""Trees of Parquet files: one file, a directory with subdirectories, or the files of a pattern."""
 
 from __future__ import annotations
 
@@ -251,14 +248,7 @@ def open_writer(
     others: Mapping[str, pa.DataType] | None = None,
     noted: Mapping[bytes, bytes] | None = None,
 ) -> Iterator[pq.ParquetWriter]:
-    """Open a writer of a file like another one, in which some columns become lists with these types of items.
-
-    ``others`` are the types of further recoded columns. Text of lists is written as codes into a dictionary,
-    and read as text. The file is synced to disk when the block ends.
-
-    Metadata is dropped, except pandas' names and types of columns; ``noted`` is that of a table with these
-    columns, as pandas converts it.
-    """
+    """Open a writer of a file like another one, in which some columns become lists with these types."""
     metadata = pandas_metadata(file.schema, lists, noted)
     shown = {**(others or {}), **{name: pa.list_(kind) for name, kind in lists.items()}}
     texts = [name for name, kind in lists.items() if is_text_type(kind)]

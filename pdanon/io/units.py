@@ -146,15 +146,10 @@ def read_line_items(column: pd.Series[Any], as_shown: bool) -> Itemsets:
 
 
 class KnownRows:
-    """All that an attacker may know of a row, as items of its unit: its label, values of it, or both.
+    """All that an attacker may know of a row, as items of its unit: its label, values of it, or both."""
 
-    ``values`` are those of the other columns as numbers, by row; 0 for missing ones. With ``counts``, the
-    attacker also knows how often the unit has a label, a value, or both.
-
-    A part of a row matches at least as many units as the whole row. So without counts, an item is a whole
-    row: its label and all values. With counts, "the label twice" may be two different rows. So each part of a
-    row is an item of its own, as often as the unit has it.
-    """
+    # A part of a row matches at least as many units as the row, so an item is a whole row. With counts, "the
+    # label twice" may be two different rows, so each part of a row is an item of its own, with its number.
 
     def __init__(self, rows: UnitRows, values: Sequence[Numbers], names: Sequence[str], counts: bool) -> None:
         self._rows, self._names, self._counts = rows, names, counts

@@ -1,7 +1,4 @@
-"""Policies: a release as a file that people can read and approve, and run again.
-
-A policy specifies in TOML the input, the roles of its columns, the algorithm and the outputs.
-"""
+"""Policies: a release as a file that people can read and approve, and run again."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Releases of Parquet files larger than memory, which are read twice, by row groups, and written once.
-
-The first reading counts the distinct transactions, for which the algorithm decides. The second reading
-recodes the rows. The new files are read again to audit them.
-"""
+"""Releases of Parquet files larger than memory, which are read twice, by row groups, and written once."""
 
 from __future__ import annotations
 

@@ -44,10 +44,7 @@ def started_task(
     *,
     drop: bool,
 ) -> tuple[CutTask, dict[str, str]]:
-    """Return the task as `cut_task`, from the nodes of an earlier release on, and the parameters to record.
-
-    ``drop`` is whether nodes may be suppressed.
-    """
+    """Return the task as `cut_task`, from the nodes of an earlier release on, and parameters to record."""
     task = cut_task(itemsets, hierarchy, check_k(guarantee.k), guarantee.m, report)
     started = StartCut.of(start, itemsets, guarantee, task.tree, task.leaves, drop=drop)
     return task._replace(lowest=started.nodes, hidden=started.hidden), started.parameters

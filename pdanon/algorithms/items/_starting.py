@@ -1,8 +1,5 @@
-"""Labels of an earlier release, from which a later one starts: they may grow, and are never split.
-
-Persons in both releases then have the same labels twice, or larger ones. If rows are only added, the later
-release tells nothing of a person that the earlier one hides.
-"""
+"""Labels of an earlier release, from which a later one starts: they may grow, and are never split."""
+# So persons in both have the same labels twice, or larger ones, and added rows tell nothing of a person.
 
 from __future__ import annotations
 
@@ -70,10 +67,7 @@ class Start:
         return _first_items(_join_new(order.arrange(self.set_of), supports, blocks))
 
     def kept(self, order: ItemOrder) -> Codes | None:
-        """Return the first item of the set of each item, where new items are alone; None without a release.
-
-        These sets are never split.
-        """
+        """Return the first item of the set of each item; new items are alone; None without a release."""
         return None if self.set_of is None else _first_items(order.arrange(self.set_of))
 
 

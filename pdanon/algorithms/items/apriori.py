@@ -1,9 +1,4 @@
-"""Generalize items to nodes of one cut of a hierarchy: by itemset size, in one scan, or part by part.
-
-Apriori and direct anonymization: Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of
-Set-valued Data", PVLDB 1(1), 2008. Vertical partitioning: Terrovitis, Mamoulis, Kalnis, "Local and global
-recoding methods for anonymizing set-valued data", The VLDB Journal 20(1), 2011.
-"""
+"""Generalize items to nodes of one cut of a hierarchy: by itemset size, in one scan, or part by part."""
 
 from __future__ import annotations
 

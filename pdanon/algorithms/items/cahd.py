@@ -1,7 +1,4 @@
-"""CAHD: group each row with a sensitive item with similar rows, and publish sensitive items per group.
-
-Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
-"""
+"""CAHD: group each row with a sensitive item with similar rows, and publish sensitive items per group."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Clump: group k similar rows, and publish the nodes that the rows of a group have in common.
-
-Milani Fard, Wang, "An Effective Clustering Approach to Web Query Log Anonymization", SECRYPT 2010.
-"""
+"""Clump: group k similar rows, and publish the nodes that the rows of a group have in common."""
 
 from __future__ import annotations
 

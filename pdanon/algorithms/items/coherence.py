@@ -1,7 +1,4 @@
-"""Coherence by suppression: remove public items until no known itemset is rare or reveals a private item.
-
-Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
-"""
+"""Coherence by suppression: remove public items until no known itemset is rare or reveals a private item."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Disassociate: publish rows in parts that are k^m-anonymous each, without the links between the parts.
-
-Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy Preservation by Disassociation", PVLDB 5(10), 2012.
-Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis, "Disassociation for Electronic Health Record Privacy",
-Journal of Biomedical Informatics 50, 2014.
-"""
+"""Disassociate: publish rows in parts that are k^m-anonymous each, without the links between the parts."""
 
 from __future__ import annotations
 

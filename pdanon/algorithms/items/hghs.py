@@ -1,7 +1,4 @@
-"""HgHs and mHgHs: generalize items to a cut of a hierarchy, and suppress the nodes that make itemsets rare.
-
-Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization", PAKDD 2010.
-"""
+"""HgHs and mHgHs: generalize items to a cut of a hierarchy, and suppress nodes that make itemsets rare."""
 
 from __future__ import annotations
 

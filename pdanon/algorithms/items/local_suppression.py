@@ -1,9 +1,4 @@
-"""Local suppression: delete single occurrences of items, or generalize them, in the rows that need it.
-
-A deletion for sets of what sdcMicro's local suppression is for categorical columns: Templ, Kowarik, Meindl,
-"Statistical Disclosure Control for Micro-Data Using the R Package sdcMicro", Journal of Statistical Software
-67(4), 2015.
-"""
+"""Local suppression: delete single occurrences of items, or generalize them, in the rows that need it."""
 
 from __future__ import annotations
 
@@ -294,11 +289,8 @@ def _label_rows(itemsets: Itemsets, nodes: Numbers, most: int) -> tuple[Itemsets
 
 
 def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> tuple[Numbers, Floats]:
-    """Return the next node with more leaves above each node, and what a step to it loses.
-
-    The number after the last node stands for a deletion: it is above the children of the root, and itself.
-    Prices count the largest importance of the items that the node stands for.
-    """
+    """Return the next node with more leaves above each node, and what a step to it loses."""
+    # The number after the last node stands for a deletion: it is above the children of the root, and itself.
     size, parent, gone = tree.leaves.astype(np.int64), tree.parent.astype(np.int64), tree.n_nodes
     above = parent.copy()
     while (equal := (above > 0) & (size[above] == size)).any():

@@ -1,8 +1,4 @@
-"""Local recoding: generalize items by a hierarchy, separately in each part of similar rows.
-
-Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued data", The VLDB
-Journal 20(1), 2011.
-"""
+"""Local recoding: generalize items by a hierarchy, separately in each part of similar rows."""
 
 from __future__ import annotations
 

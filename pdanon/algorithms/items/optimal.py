@@ -1,9 +1,4 @@
-"""Optimal anonymization: the cut of a hierarchy with the least loss, by a 0-1 program.
-
-The problems are those of Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data",
-PVLDB 1(1), 2008, and, with suppression, of Liu, Wang, "Anonymizing Transaction Data by Integrating
-Suppression and Generalization", PAKDD 2010. The 0-1 programs are not from these papers.
-"""
+"""Optimal anonymization: the cut of a hierarchy with the least loss, by a 0-1 program."""
 
 from __future__ import annotations
 
@@ -120,10 +115,7 @@ class Packing:
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
 
     def relax(self, seconds: float) -> Floats | None:
-        """Solve the relaxation, lower ``most`` if possible, and return the share of each node.
-
-        Only enforced clauses are constraints. Returns None at the time limit.
-        """
+        """Solve the relaxation, lower ``most`` if possible, and return the shares of the nodes in time."""
         from scipy.optimize import linprog
 
         rows, limits = self._program()

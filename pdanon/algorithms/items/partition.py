@@ -1,7 +1,4 @@
-"""Partition: split the rows from the root of a hierarchy downwards, into groups of at least k equal rows.
-
-He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization", PVLDB 2(1), 2009.
-"""
+"""Partition: split the rows from the root of a hierarchy downwards, into groups of at least k equal rows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""PCTA, UPCTA and COAT: merge items into clusters until every privacy constraint is satisfied.
-
-PCTA and UPCTA: Gkoulalas-Divanis, Loukides, "Utility-guided Clustering-based Transaction Data Anonymization",
-Transactions on Data Privacy 5, 2012. COAT: Loukides, Gkoulalas-Divanis, Malin, "COAT: COnstraint-based
-Anonymization of Transactions", Knowledge and Information Systems 28, 2011.
-"""
+"""PCTA, UPCTA and COAT: merge items into clusters until every privacy constraint is satisfied."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""PS-rules: split sets of public items while known items stay frequent and reveal no sensitive item.
-
-Loukides, Gkoulalas-Divanis, Shao, "Anonymizing Transaction Data to Eliminate Sensitive Inferences", DEXA
-2010; and "Efficient and Flexible Anonymization of Transaction Data", Knowledge and Information Systems 36,
-2013.
-"""
+"""PS-rules: split sets of public items while known items stay frequent and reveal no sensitive item."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""SuppressControl and TDControl: no sensitive item can be inferred with confidence above rho.
-
-Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymization", PVLDB 3(1), 2010.
-"""
+"""SuppressControl and TDControl: no sensitive item can be inferred with confidence above rho."""
 
 from __future__ import annotations
 

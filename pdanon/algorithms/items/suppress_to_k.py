@@ -1,7 +1,4 @@
-"""Suppress public items: all of them, or until every row has the same ones as k - 1 others.
-
-The baselines of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
-"""
+"""Suppress public items: all of them, or until every row has the same ones as k - 1 others."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Refinement: lower the loss of a release, and keep its guarantee.
-
-The published algorithms stop at the first safe release. Refinement continues the search from there. Each kind
-of recoding that can be refined has its own function.
-"""
+"""Refinement: lower the loss of a release, and keep its guarantee."""
 
 from __future__ import annotations
 
@@ -150,9 +146,8 @@ def refine(
     of groups with more than 200 rows, and more than 2k, do not move.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
-    after each set, between nodes, or every 1,000 rows. The audit takes additional
-    time. If the limit is reached before the first supports are counted, the result is returned, and ``trace``
-    is empty.
+    after each set, between nodes, or every 1,000 rows. The audit takes additional time. If the limit is
+    reached before the first supports are counted, the result is returned, and ``trace`` is empty.
 
     Cost of sets: 4 bytes per pair of sets, with room for 2,048 sets or twice those at the start (17 MB),
     and more as needed: for all items, or 20,000 sets (1.6 GB). Two annealings take up to 550 MB. If m is 3,

@@ -1,8 +1,4 @@
-"""Refinement of deletions: deleted occurrences return, and others are deleted, where less is lost in total.
-
-Local suppression ends after two annealings. Refinement begins further ones with the release, and keeps the
-best.
-"""
+"""Refinement of deletions: deleted occurrences return, and others are deleted, where less is lost."""
 
 from __future__ import annotations
 
@@ -100,10 +96,7 @@ def _worth(task: Task, itemsets: Itemsets, sets: Numbers | None) -> Any:
 
 
 def _read_occurrences(result: Anonymized, itemsets: Itemsets) -> tuple[Mask, Numbers | None]:
-    """Return whether each occurrence is kept, and the set of each item, numbered from 0, if there are sets.
-
-    Items that no row keeps are sets of their own.
-    """
+    """Return whether each occurrence is kept, and the number of the set of each item, if there are sets."""
     mapping, n = result.mapping, np.int64(itemsets.n_items)
     items = itemsets.lookup(arrow_values(mapping["item"]))
     if (items < 0).any():

@@ -1,14 +1,5 @@
-"""Refinement of cuts of a hierarchy, of groups of rows, and of classes of equal quasi-identifiers.
-
-The algorithms that raise a cut never lower it again. Refinement replaces nodes of the cut by their children
-and publishes suppressed items, as long as that loses less and keeps the guarantee.
-
-The algorithms that form groups decide row by row, or split by split, and never revise a decision. Refinement
-moves or swaps rows as long as that loses less and no group has fewer than k rows.
-
-If each class of equal quasi-identifiers is safe, the release is safe. A class is therefore refined like a
-small table: its sets or its cut change. The quasi-identifiers and the classes stay.
-"""
+"""Refinement of cuts of a hierarchy, of groups of rows, and of classes of equal quasi-identifiers."""
+# If each class is safe, the release is safe. So a class is refined like a small table.
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Refinement of sets: items move between the sets of a release, and sets are split.
-
-The algorithms that merge items into sets never split a set again. Refinement tries that, as long as it loses
-less and keeps the guarantee.
-"""
+"""Refinement of sets: items move between the sets of a release, and sets are split."""
 
 from __future__ import annotations
 

@@ -126,10 +126,7 @@ class Task:
         return replace(found, trace=extend_trace(trace, now, then)) if now < then else None
 
     def run(self, search: TimedSearch) -> str:
-        """Run the search until nothing gains; with a limit, continue at random until it is reached.
-
-        Return whether the descent was cut short, as `cut_short`. Random steps never complete.
-        """
+        """Run the search until nothing gains, with a limit at random up to it; return whether it was cut."""
         search.descend()
         cut_short = self.cut_short
         if self.clock.limit is not None:

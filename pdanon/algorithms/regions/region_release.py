@@ -1,7 +1,4 @@
-"""Releases of tables with quasi-identifiers beyond memory, region by region.
-
-The rows of a region are read, decided and written where they are stored.
-"""
+"""Releases of tables with quasi-identifiers beyond memory, region by region."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Tables that are read in parts: their values and items as numbers, and regions of similar rows.
-
-Values are numbered by first appearance. Counts of the parts give a histogram of the quasi-identifiers, and
-this the region of each row.
-"""
+"""Tables that are read in parts: their values and items as numbers, and regions of similar rows."""
 
 from __future__ import annotations
 
@@ -323,12 +319,8 @@ class Histogram:
 def cut_regions(
     attributes: Sequence[Attribute], histogram: Histogram, most: int
 ) -> list[tuple[Numbers, Numbers]]:
-    """Cut a table into the fewest regions of a maximum number of rows, which differ little in size.
-
-    A region is cut in its widest column, in the order of the values, then of their combinations. A cut may
-    separate equal rows: the first ones are then in the first region. Return the combinations of each region,
-    and their rows in it: in all at least ``(most + 1) // 2``, unless there is one region only.
-    """
+    """Cut a table into the fewest regions of a maximum number of rows, which differ little in size."""
+    # A cut may separate equal rows: each region then has ``(most + 1) // 2`` rows or more.
     combinations, rows = histogram.combinations(), histogram.rows
     waiting = [(np.arange(len(rows)), rows, -(-int(rows.sum()) // most))]
     found: list[tuple[Numbers, Numbers]] = []

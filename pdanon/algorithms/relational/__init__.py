@@ -1,9 +1,4 @@
-"""Algorithms for relational quasi-identifiers: encoding, equivalence classes, release.
-
-``attributes`` encodes single columns. ``quasi`` holds the encoded table and its classes.
-``publishing`` suppresses rows and writes releases. Each other file is one algorithm: its public function, its
-decision, and the record that lists both.
-"""
+"""Algorithms for relational quasi-identifiers: encoding, equivalence classes, release."""
 
 from __future__ import annotations
 

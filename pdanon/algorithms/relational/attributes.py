@@ -1,12 +1,7 @@
 """Quasi-identifiers as integer codes: ordered ranges, nodes of a hierarchy, and sets of values.
 
-Values are numbered in order, and a missing value comes last. All three kinds have the same methods: cover
-some values, measure the loss (the penalty), and write the published cell.
-
-Penalties are integers, and ``unit`` is the penalty of a suppressed value. ``unit`` is a multiple of the
-denominators of shares (numbers of leaves, lengths of ranges). Shares and their sums are therefore exact, and
-equal ones compare equal. Shares of denominators that are too large, see `common_unit`, are rounded down. A
-range of several numbers loses at least 1.
+Penalties are integers: ``unit``, that of a suppressed value, is a multiple of the denominators of shares. So
+sums are exact, and equal ones compare equal. Denominators that are too large are rounded, see `common_unit`.
 """
 
 from __future__ import annotations

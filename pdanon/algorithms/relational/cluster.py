@@ -1,9 +1,4 @@
-"""Clusters of rows that grow to k rows: of the nearest rows of a random one, or at the least loss.
-
-Cluster: Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
-Attributes", ECML PKDD 2013. Greedy k-member clustering: Byun, Kamra, Bertino, Li, "Efficient k-Anonymization
-Using Clustering Techniques", DASFAA 2007.
-"""
+"""Clusters of rows that grow to k rows: of the nearest rows of a random one, or at the least loss."""
 
 from __future__ import annotations
 

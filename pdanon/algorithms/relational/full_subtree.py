@@ -1,8 +1,4 @@
-"""Full-subtree generalization, bottom-up: replace all children of a node by the node, repeatedly.
-
-After Wang, Yu, Chakraborty, "Bottom-Up Generalization: A Data Mining Solution to Privacy Protection",
-ICDM 2004.
-"""
+"""Full-subtree generalization, bottom-up: replace all children of a node by the node, repeatedly."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Incognito: one level of generalization for each column, the best of all k-anonymous combinations.
-
-LeFevre, DeWitt, Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", SIGMOD 2005.
-"""
+"""Incognito: one level of generalization for each column, the best of all k-anonymous combinations."""
 
 from __future__ import annotations
 

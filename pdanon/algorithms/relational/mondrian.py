@@ -1,7 +1,4 @@
-"""Mondrian: cut the table in two, and each part again, while every part keeps k rows.
-
-LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006.
-"""
+"""Mondrian: cut the table in two, and each part again, while every part keeps k rows."""
 
 from __future__ import annotations
 
@@ -105,12 +102,8 @@ def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Repor
 
 
 def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
-    """Cut the rows into the fewest blocks of a maximum size, which differ little in size.
-
-    A block is cut in its widest column, in the order of the values. A cut may separate rows of equal values,
-    so no block is too large or too small. Equal rows stay in the order of the table. Return the rows of each
-    block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
-    """
+    """Cut the rows into the fewest blocks of a maximum size, which differ little in size."""
+    # A cut may separate rows of equal values, so each block has ``(most + 1) // 2`` rows or more.
     waiting, blocks = [(np.arange(table.n_rows), -(-table.n_rows // most))], []
     while waiting:
         rows, parts = waiting.pop()

@@ -1,8 +1,4 @@
-"""Releases of relational algorithms: suppressed rows, generalized columns, and the table of their classes.
-
-Rows are suppressed whose generalization would lose more. They form one class of at least k rows, or there are
-none. The guarantee needs no exception.
-"""
+"""Releases of relational algorithms: suppressed rows, generalized columns, and the table of their classes."""
 
 from __future__ import annotations
 
@@ -101,13 +97,8 @@ def _rows_to_suppress(
 
 
 def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
-    """Generalize groups of at least k rows, and suppress up to ``most`` rows that raise their group's loss.
-
-    A group may lose the rows of a value that bounds its cover, or all rows but those of the most common
-    value. It may also keep only its largest part after a split in one column. Both must lower the loss and
-    leave k rows. The removal with the largest gain for each suppressed row comes first (ties: the first
-    group, the first column), within the upper bound. If fewer than k rows are suppressed, none is.
-    """
+    """Generalize groups of at least k rows, and suppress up to ``most`` rows that raise a loss."""
+    # Largest gain for each suppressed row first (ties: the first group, the first column).
     if most:
         groups = _without_outliers(table, groups, k, most)
     return Classes.of_members(table, groups)

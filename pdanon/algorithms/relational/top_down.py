@@ -1,7 +1,4 @@
-"""Top-down specialization: start from one class, and separate values where this gains most.
-
-Fung, Wang, Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005.
-"""
+"""Top-down specialization: start from one class, and separate values where this gains most."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Merges of clusters of rows, and their cost in quasi-identifiers (Rum) and transactions.
 
-Measures of Rum are compared as integers. NCP: Xu et al., "Utility-based Anonymization", KDD 2006. DM:
-Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
-Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006.
+NCP: Xu et al., "Utility-based Anonymization", KDD 2006. DM: Bayardo, Agrawal, "Data Privacy through Optimal
+k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt, Ramakrishnan, ICDE 2006.
 """
 
 from __future__ import annotations
@@ -87,10 +86,7 @@ class Rum:
 
 
 class Merging:
-    """Clusters of rows, with the current loss of their quasi-identifiers.
-
-    Clusters are numbered in the order of their first rows. A merged cluster takes the place of the first.
-    ``losses`` has the loss of the quasi-identifiers of each row of a cluster.
+    """Clusters of rows in the order of their first rows, with the current loss of their quasi-identifiers.
 
     The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
     either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
@@ -187,14 +183,8 @@ class Merging:
 def best_candidate(
     seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str, allowed: Mask | None = None
 ) -> int | None:
-    """Return the best candidate to merge with a cluster (ties: the first); None if there is none.
-
-    The sides of ``merge``, R, T or RT, decide. With both, the ranks of both sides among all clusters are
-    added, and of equal sums the lower relational loss comes first.
-
-    ``losses`` is the relational loss of a row in the union with each cluster, ``far`` that of the
-    transactions or an estimate; None if it does not count. By default, all other clusters are allowed.
-    """
+    """Return the best candidate to merge with a cluster (ties: the first); None if there is none."""
+    # With both sides, R and T, their ranks are added; of equal sums the lower relational loss comes first.
     open_to = np.ones(len(losses), np.bool_) if allowed is None else allowed.copy()
     open_to[seed] = False
     found = np.flatnonzero(open_to)

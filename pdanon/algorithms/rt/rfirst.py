@@ -1,8 +1,4 @@
-"""One kind first: clusters by the quasi-identifiers alone, or parts by the items alone.
-
-Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
-Attributes", ECML PKDD 2013.
-"""
+"""One kind first: clusters by the quasi-identifiers alone, or parts by the items alone."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Rum-bound and Tum-bound: minimize one of two losses within a bound on the other.
-
-Rum is the loss of the quasi-identifiers, Tum that of the transactions. Poulis, Loukides, Gkoulalas-Divanis,
-Skiadopoulos, "Anonymizing Data with Relational and Transaction Attributes", ECML PKDD 2013.
-"""
+"""Rum-bound and Tum-bound: minimize one of two losses within a bound on the other."""
 
 from __future__ import annotations
 
@@ -199,10 +195,7 @@ def _allowed(totals: Sequence[int], n_rows: Sequence[int], bound: Fraction, rum:
 def _anonymize(
     merge: str, rum: Rum, part: Part, known: Any, most: int, report: Report
 ) -> tuple[Any, Numbers]:
-    """Merge the first clusters of a block.
-
-    Return what `Part.close` returns, and the loss of the quasi-identifiers that each merge added.
-    """
+    """Merge the first clusters of a block."""
     block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     totals = [merging.total]
@@ -353,11 +346,7 @@ class _Merged(NamedTuple):
 def _start(
     cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
 ) -> tuple[Any, float, int]:
-    """Form the first clusters of a part, and anonymize their transactions.
-
-    Return the clusters and the new numbers of their occurrences, as `Part.keep` does, and the loss of their
-    transactions and its maximum.
-    """
+    """Form the first clusters of a part, and anonymize their transactions."""
     block = part.open()
     groups, transactions = block.groups(cluster, rng, report), block.transactions
     merging = Merging(block.table, groups, transactions.known, rum)

@@ -354,11 +354,8 @@ class TransactionSide:
         return n_rows if self.measure == "UL" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
-        """Anonymize the transactions of the rows of a cluster.
-
-        Return the positions of their occurrences among all, and the number of each, as in ``decide``. All are
-        suppressed if fewer than k rows have items: no release of them would be k^m-anonymous.
-        """
+        """Anonymize the transactions of a cluster; return the places of its occurrences and their numbers."""
+        # If fewer than k rows have items, no release of them would be k^m-anonymous: all are suppressed.
         places, own, items, numbers = self._decide_rows(rows)
         if self.search is None or np.count_nonzero(own.lengths) < self.k:
             return places, numbers
@@ -617,11 +614,8 @@ def _diverse_nodes(
 def _suppress_revealing(
     of_item: Codes, known: SupportIndex, secrets: SupportIndex, km: KmAnonymity, diversity: int
 ) -> None:
-    """Suppress nodes, in place, until up to m nodes reveal each sensitive item of few enough of their rows.
-
-    Of each set of nodes that reveals one, the node with the fewest occurrences is suppressed (ties: the
-    first). Without it, no other set has other rows, so that k^m-anonymity is kept.
-    """
+    """Suppress nodes, in place, until up to m nodes reveal no sensitive item of too many of their rows."""
+    # Without the node, no other set has other rows, so that k^m-anonymity is kept.
     nodes, number = np.unique(of_item, return_inverse=True)
     number = np.where(of_item < 0, -1, number).astype(np.int32)
     held = sums(number[of_item >= 0], known.singles[of_item >= 0], len(nodes))

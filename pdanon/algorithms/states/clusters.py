@@ -1,7 +1,4 @@
-"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare.
-
-Ties are broken by an order of the items, which may be secret.
-"""
+"""Clusters: a partition of the items; clusters are merged or suppressed until no itemset is rare."""
 
 from __future__ import annotations
 
@@ -166,19 +163,8 @@ _PART = 2**18  # itemsets between two progress reports, as there can be millions
 class Clusters:
     """A partition of the items that is merged, with the current supports of its clusters.
 
-    A row contains a cluster if it has one of its items. The label of a cluster is its smallest item.
-
-    A rare itemset is handled by the cheapest merge of one of its clusters with another of the same block.
-    Ties: least utility loss, the smaller union, item order. If no merge is possible, its cluster with the
-    lowest support is suppressed, which is its whole block. Ties: fewest items, item order. `InfeasibleError`:
-    more than ``spare`` items would have to be suppressed.
-
-    The rows hold clusters, and become shorter as these are merged. The supports of a cluster with all others
-    are counted in its rows when they are needed. Those of clusters whose rows take long to read are kept and
-    updated. Without room for all of them, those that take least time to count again are dropped.
-
-    Memory: 8 bytes for each occurrence, 24 for each row, up to ``room``, and about 100 for each item. While
-    itemsets of three and more items are handled, also one bit for each item and distinct row.
+    The supports of a cluster with all others are counted in its rows when they are needed. Those that take
+    long to count again are kept, up to ``room`` bytes. Rows become shorter as clusters are merged.
     """
 
     def __init__(
@@ -304,11 +290,7 @@ class Clusters:
             self._satisfy_in_order(first, k, bitmaps)
 
     def coarsen_each(self, itemsets: ItemsetTable) -> int:
-        """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them.
-
-        No item is suppressed. Return the number of merges: at least 1 if there are two clusters and an
-        itemset.
-        """
+        """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them."""
         return rare_clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
 
     def _bitmaps(self, rows: SupportIndex) -> rare_clusters.Bitmaps:

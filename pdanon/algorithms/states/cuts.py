@@ -102,15 +102,7 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
 
 
 class Cut:
-    """A cut of a hierarchy, raised from the leaves, with its current loss.
-
-    Each item is published as its ancestor in the cut. A row contains a node if it has one of its leaves. A
-    step replaces everything below a node by the node. The chosen node adds least to the NCP of all
-    occurrences, including those of sibling items.
-
-    Memory: 16 bytes for each item of a row and each of its ancestors. Demands, and sets of two nodes to
-    satisfy, also take 12 bytes for each pair of nodes of the same row that are not below the start.
-    """
+    """A cut of a hierarchy, raised from the leaves to the node that adds least to the NCP of occurrences."""
 
     def __init__(
         self,

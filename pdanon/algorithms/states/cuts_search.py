@@ -1,8 +1,4 @@
-"""Searches for lower cuts, while the guarantee is kept.
-
-A descent lowers a cut from the root, with suppression while that lowers the loss. A refinement replaces nodes
-of a release by their descendants.
-"""
+"""Searches for lower cuts, while the guarantee is kept."""
 
 from __future__ import annotations
 
@@ -82,17 +78,8 @@ def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
 class Descent:
     """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
 
-    A threat of a cut is a set of its nodes with a support in (0, k). Threats are found on demand, because a
-    search needs only few threats of a hierarchy. The nodes to keep are chosen by the known threats, and
-    checked against the rows. New threats lead to the next choice, until a choice has none.
-
-    A node costs its loss for each original occurrence below it, and the full loss if it is suppressed. The
-    nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression costs
-    most comes first. Ties: occurrences, name, position in the hierarchy.
-
-    A node with one child covers the same items as the child, so cuts only contain the lower one.
-
-    Memory: 20 bytes for each occurrence, the threats found, and m copies of the rows of one node at a time.
+    Threats, sets of nodes with a support in (0, k), are found on demand, as a search needs few. Nodes are
+    chosen by the known threats and checked against the rows, until a choice has no new threat.
     """
 
     def __init__(

@@ -1,7 +1,4 @@
-"""Search for the occurrences to delete, so that no itemset of a table is rare.
-
-Items and pairs are searched by annealing. Larger or listed itemsets are broken up while any is rare.
-"""
+"""Search for the occurrences to delete, so that no itemset of a table is rare."""
 
 from __future__ import annotations
 

@@ -36,17 +36,9 @@ def check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int, n_
 
 
 class DiverseSets:
-    """Sets of the known items of some rows, and the sensitive items of the same rows.
+    """Sets of the known items of some rows, and the sensitive items of the same rows."""
 
-    Merging sets and suppressing one lower no support, so k^m-anonymity is kept. Without sets, nothing can be
-    inferred from items.
-
-    Without ``spare``, each step is the merge or the suppression with the lowest loss. With ``spare``, sets
-    are merged while their block has two: merges that end the breach first, then the lowest loss. The last set
-    of a block is suppressed.
-
-    Memory: one byte for each set and row.
-    """
+    # Merging sets and suppressing one lower no support, so k^m-anonymity is kept.
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Rules that sets of items must respect: from known items to items that must not be inferred.
-
-All comparisons are of integers.
-"""
+"""Rules that sets of items must respect: from known items to items that must not be inferred."""
 
 from __future__ import annotations
 

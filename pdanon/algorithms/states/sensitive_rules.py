@@ -1,8 +1,4 @@
-"""Sensitive rules, from known labels of a row to a sensitive one, and their suppression.
-
-A rule is breached if more than a share of the rows with the known labels have the sensitive one. Suppressing
-a label in all rows removes the rules with it, and changes no other rule.
-"""
+"""Sensitive rules, from known labels of a row to a sensitive one, and their suppression."""
 
 from __future__ import annotations
 
@@ -53,13 +49,8 @@ class Demand:
 class Suppression:
     """Labels to suppress in all rows, so that no rule is breached.
 
-    Rules among the labels kept so far are listed by the number of known labels. The label with the most rules
-    for its loss is suppressed, repeatedly. Ties: more rules, labels that are not sensitive, their order. In
-    the end, a label is restored if all listed rules with it have another suppressed label, the largest loss
-    first. Restored labels can breach new rules; then one of them is suppressed again for each such rule.
-
-    ``kept`` masks the labels that are not suppressed. With up to ``m`` known labels, no rule is breached;
-    None is any number.
+    The label with the most rules for its loss comes first (ties: more rules, labels that are not sensitive,
+    their order). In the end, labels return if all listed rules with them have another suppressed label.
     """
 
     def __init__(
@@ -133,10 +124,7 @@ class Suppression:
 def least_suppression(
     rows: SupportIndex, demand: Demand, losses: Numbers, report: Report, also: Mask | None = None
 ) -> Suppression:
-    """Return the best suppression: of any labels, of sensitive ones alone, or of sensitive ones with others.
-
-    A proof for more known labels is better, then a lower loss, then the first.
-    """
+    """Return the best suppression: of any labels, of sensitive ones, or of sensitive ones with others."""
     wider = demand.hidden if also is None else demand.hidden | (also & demand.may_go)
     scopes: list[Mask] = []
     for scope in (demand.may_go, demand.hidden, wider):

@@ -1,8 +1,4 @@
-"""Searches for better sets, while the guarantee is kept.
-
-Annealing moves items, and may break the guarantee on its way, at a price. Afterwards items move to other
-sets, one by one.
-"""
+"""Searches for better sets, while the guarantee is kept."""
 
 from __future__ import annotations
 
@@ -61,12 +57,8 @@ LOSSES = {"NCP": 0, "LM": 1, "UL": 2, "balanced": 3}
 
 
 def balanced_costs(size: Numbers, held: Numbers, squares: Floats, n_items: int) -> Floats:
-    """Return the balanced loss of sets of changed items.
-
-    A set costs its size for each occurrence, as in NCP, and the root of the number of items, as it changes.
-    One unit of the deviation of the supports from their mean costs the same. In tables of 60 to 3,340 items,
-    no term then decides alone. ``held`` and ``squares`` are the sums of the supports and of their squares.
-    """
+    """Return the balanced loss of sets of changed items, from sums of supports and of their squares."""
+    # In tables of 60 to 3,340 items, no term decides alone.
     deviation = np.sqrt(np.maximum(size * squares - held.astype(np.float64) ** 2, 0))
     return (size + sqrt(n_items)) * held + sqrt(n_items) * deviation
 
@@ -383,14 +375,8 @@ class Refinement(TimedSearch):
     ) -> tuple[Numbers, Numbers, bool]:
         """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
 
-        The given sets are safe, and numbered from 0 without gaps; -1 is suppressed. The last sets may be
-        unsafe. A sweep moves each item that is not suppressed once. Then ``spent`` returns the share of the
-        time that is spent; 1 ends the search.
-
         The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
         near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
-        Afterwards unsafe sets raise the penalty. If they are unsafe in the end, up to as many sweeps follow.
-        If half of the time does not suffice, fewer sweeps go the same way in larger steps.
         """
         n, unit = len(labels), self._price.unit
         clusters, sweep = self._begin_annealing(labels, _mix(seed))

@@ -1,7 +1,4 @@
-"""Frequent itemsets and association rules of a table. The itemsets are mined by mlxtend.
-
-Agrawal, Imielinski, Swami, "Mining Association Rules between Sets of Items in Large Databases", SIGMOD 1993.
-"""
+"""Frequent itemsets and association rules of a table. The itemsets are mined by mlxtend."""
 
 from __future__ import annotations
 
@@ -245,20 +242,14 @@ class Frequent:
             yield np.arange(first, end) + 1, codes.reshape(-1, size)
 
     def find(self, codes: Codes) -> Numbers:
-        """Return the number of each row of a matrix of ascending codes; -1 if it is not frequent.
-
-        Negative codes are no items.
-        """
+        """Return the number of each row of a matrix of ascending codes; -1 if it is not frequent."""
         numbers = np.zeros(len(codes), np.int64)
         for column in codes.T:
             numbers = np.where(column < 0, numbers, self.extend(numbers, column))
         return numbers
 
     def extend(self, numbers: Numbers, items: Codes) -> Numbers:
-        """Return the number of each itemset with one more item, which is beyond its last; -1 if not frequent.
-
-        The shapes are broadcast. An itemset -1 is not frequent.
-        """
+        """Return the number of each itemset with one more item, beyond its last; -1 if it is not frequent."""
         keys = np.where(numbers >= 0, numbers * self.n_items + items, -1)
         places = np.searchsorted(self.keys, keys)
         known = np.append(self.keys, -2)
@@ -327,10 +318,7 @@ class RuleTable:
 
 
 def _split(frequent: Frequent, numbers: Numbers, codes: Codes, share: Fraction) -> Numbers:
-    """Split itemsets of one size in all ways with enough confidence.
-
-    Return the numbers of the itemset, the antecedent and the consequent, shape (3, rules).
-    """
+    """Split itemsets of one size in all ways with enough confidence."""
     subsets = np.zeros((len(codes), 1), np.int64)  # subset i has the items at the bits of i
     for column in codes.T:
         subsets = np.hstack((subsets, frequent.extend(subsets, column[:, None])))

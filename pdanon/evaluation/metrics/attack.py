@@ -384,10 +384,7 @@ def check_sample(frame: pd.DataFrame, column: Hashable | None, sample: Any) -> N
 def share_named(
     original: pd.DataFrame, result: Anonymized, column: Hashable | None, sample: pd.DataFrame | str
 ) -> float:
-    """Return the share of persons at risk whom an attacker with a sample names, with a fixed seed.
-
-    NaN if the guarantee has no k, nobody is at risk, or rows are published in parts or as bags.
-    """
+    """Return the share of persons at risk whom an attacker with a sample names, with a fixed seed."""
     record = ALGORITHMS.get(str(result.parameters.get("algorithm")))
     in_rows = record is None or not (record.repeats or record.recodes == "chunks")
     if getattr(result.guarantee, "k", None) is None or not in_rows:

@@ -139,11 +139,7 @@ class Condition:
         return Factors(codes, len(values), shares)
 
     def after(self) -> Factors:
-        """Return the share of the values behind a released value that satisfy the condition of a query.
-
-        A released interval stands for all numbers in it; if the original has whole numbers, for these. Any
-        other released value stands for the original values of its rows.
-        """
+        """Return the share of the values behind a released value that satisfy the condition of a query."""
         if isinstance(self.released.dtype, pd.IntervalDtype) and is_continuous(self.original):
             return self._within_intervals()
         before = self.before()
@@ -182,11 +178,7 @@ class Condition:
 
 
 def draw_conditions(column: pd.Series[Any], rows: NDArray[Any], chosen: Mask, width: float) -> pd.Series[Any]:
-    """Create conditions that given rows satisfy: intervals around their values, or the values.
-
-    ``rows`` and ``chosen`` are by query: its row, and whether it has a condition. The width is a share of the
-    range of the column.
-    """
+    """Create conditions that given rows satisfy: intervals around their values, or the values."""
     values = column.iloc[rows].reset_index(drop=True)
     if not is_continuous(column):
         return values.astype(object).where(chosen, None)
@@ -319,11 +311,7 @@ _CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
 def expected_counts(
     queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
 ) -> Floats:
-    """Estimate, for each query, the number of original rows that match it.
-
-    This is the sum over the released rows of the probability that the original row contained the items and
-    satisfied the conditions, one factor per column.
-    """
+    """Estimate, for each query, the number of original rows that match it."""
     index = SupportIndex.of(published)
     if not factors:  # without conditions, equal rows have equal probabilities
         index = index.distinct()
@@ -369,10 +357,7 @@ def _odds(members: Numbers, most: int, mode: Mode) -> Floats:
 
 
 def restore_counts(counts: Floats, queries: ItemsetTable, retained: Floats | None) -> Floats:
-    """Divide the count of each query by the geometric mean of the shares of its items that are left.
-
-    Nothing is restored of items without any row left.
-    """
+    """Divide the count of each query by the geometric mean of the shares of its items that are left."""
     if retained is None:
         hint = "leave mode= out: no item is deleted in some of its rows only"
         raise ParameterError("the release has no deletions", where="mode", got="retained", hint=hint)
@@ -389,13 +374,9 @@ def restore_counts(counts: Floats, queries: ItemsetTable, retained: Floats | Non
 def expected_in_bags(
     queries: ItemsetTable, published: Itemsets, cover: Cover, factors: Sequence[Factors]
 ) -> Floats:
-    """Estimate, for each query, the number of original rows that match it.
-
-    A label that a row has c times stands for c different items of its s items, all choices being equally
-    likely and independent of the other labels. The probability that they avoid j given items is a product of
-    ``(s - j - i) / (s - i)`` for i from 0 to c - 1. The probability that a row has all items of a query
-    follows by inclusion and exclusion.
-    """
+    """Estimate, for each query, the number of original rows that match it."""
+    # A label that a row has c times stands for c different items of its s items, all choices equally likely.
+    # They avoid j items with the product of ``(s - j - i) / (s - i)``, i < c; then inclusion and exclusion.
     bag_of, bags = SupportIndex.of(published).number_rows()
     copies = _count_copies(bags)
     estimates = np.empty(len(queries))

@@ -1,7 +1,4 @@
-"""Reconstruction error of sensitive items that are published as counts of groups.
-
-Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
-"""
+"""Reconstruction error of sensitive items that are published as counts of groups."""
 
 from __future__ import annotations
 

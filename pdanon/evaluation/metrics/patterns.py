@@ -338,9 +338,8 @@ class RuleErrors:
         The rules of the original, as in `rules`; ``estimate``, the confidence estimated from the release;
         and ``verdict``: ``"kept"``, ``"generalized"`` or ``"lost"``.
     released : pandas.DataFrame
-        The rules of the release over its labels, as in `rules`; ``actual_support`` and
-        ``actual_confidence`` in the original; and ``verdict``: ``"kept"``, ``"generalized"``, ``"new"`` or
-        ``"false"``.
+        The rules of the release over its labels, as in `rules`; ``actual_support`` and ``actual_confidence``
+        in the original; and ``verdict``: ``"kept"``, ``"generalized"``, ``"new"`` or ``"false"``.
     """
 
     original: pd.DataFrame
@@ -512,10 +511,7 @@ def _find_counterparts(before: RuleTable, after: RuleTable, cover: Cover) -> tup
 
 
 def _images(before: Frequent, after: Frequent, cover: Cover) -> tuple[Numbers, Numbers]:
-    """Return pairs of a frequent itemset of the original and one of labels, by original.
-
-    Each item is replaced by one of its labels, in all ways.
-    """
+    """Return pairs of a frequent itemset of the original and one of labels, by original."""
     owners, labels = np.zeros(1, np.int64), np.empty((1, 0), np.int32)
     found = [np.zeros((2, 1), np.int64)]
     for numbers, codes in before.by_size():

@@ -1,8 +1,4 @@
-"""Query answering: the error of counts that are estimated from a release.
-
-LeFevre, DeWitt, Ramakrishnan, "Workload-aware Anonymization", KDD 2006, for the relative error;
-Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for the workloads.
-"""
+"""Query answering: the error of counts that are estimated from a release."""
 
 from __future__ import annotations
 
@@ -527,8 +523,7 @@ class Workload:
         ParameterError
             If a query has an item or value that does not occur in the original; if the parts do not belong
             together; if the mode is unknown, or ``"retained"`` without deletions, or the release holds bags
-            and the mode is not ``"subset"``; or
-            if there are conditions and the frames differ in their index.
+            and the mode is not ``"subset"``; or if there are conditions and the frames differ in their index.
         ColumnError
             If the original or the release lacks a column of the queries.
 
@@ -613,11 +608,7 @@ def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> 
 def without_absent(
     queries: pd.DataFrame, column: Hashable, absent: Hashable | None
 ) -> tuple[pd.DataFrame, Numbers, Floats]:
-    """Return queries without absent items, and the query and the sign, 1 or -1, of each.
-
-    The rows without some items are counted by inclusion and exclusion, over the subsets of the absent items
-    that are required in addition.
-    """
+    """Return queries without absent items, and the query and the sign, 1 or -1, of each."""
     if absent is None:
         return queries, np.arange(len(queries)), np.ones(len(queries))
     present, gone = (

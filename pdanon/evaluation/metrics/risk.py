@@ -191,12 +191,7 @@ def exposure(
     k: int | None = None,
     m: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Measure the risk of all rows ``after`` anonymization and, with the original, ``before``, as in `risk`.
-
-    k and m are by default those of the guarantee; m is 2 if it has none. Both tables have the same numbers of
-    known items; beyond the longest row the risk stays constant. The attacker knows the quasi-identifiers of
-    the guarantee, as original values before and published ones after, and none of its sensitive items.
-    """
+    """Measure the risk of all rows ``after`` anonymization and, with the original, ``before``, as `risk`."""
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
     refuse_chunks(result.frame)
