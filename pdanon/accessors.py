@@ -58,18 +58,7 @@ _NEXT = {
 
 
 def overview(frame: pd.DataFrame) -> tuple[list[tuple[str, str]], dict[str, list[Share]]]:
-    """Return the lines of an overview, names and texts without items, and the shares in them.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        A table. Errors in its lists become a line.
-
-    Notes
-    -----
-    Cost: that of reading the lists, and of `risk` for two known items. For one known item only, if two would
-    take more than about a second.
-    """
+    """Return the lines of an overview, names and texts without items, and the shares in them."""
     try:
         refuse_chunks(frame)
         position = find_column(frame)

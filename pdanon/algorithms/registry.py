@@ -39,23 +39,9 @@ BYTES_OF_SUPPORTS = 16  # per row and occurrence, that each algorithm needs
 class Way:
     """A configuration in which `pdanon.anonymize` tries an algorithm for a guarantee.
 
-    Parameters
-    ----------
-    guarantee : type
-        The guarantee.
-    order : int
-        Position among the configurations; faster ones come first.
-    options : mapping
-        Parameters and their values, in addition to those of the guarantee.
-    needs : str
-        The parameter of `anonymize` that it requires, if any.
-    most : float
-        Upper bound on the seconds of an algorithm with a time limit.
-    losses : tuple of str
-        The losses for which it is tried, if one of them is named; by default any.
-    floor : callable, optional
-        For other losses, it is tried if this lower bound on its default loss, of the rows and the guarantee,
-        is below the lowest one so far.
+    ``options`` are parameters beside those of the guarantee, and ``needs`` is one of `anonymize` that it
+    requires. ``order`` sorts the fastest first. It is tried for ``losses`` (none: any), and for others if
+    ``floor``, a lower bound on its default loss, is below the lowest one so far. ``most`` bounds its seconds.
     """
 
     guarantee: type
@@ -78,48 +64,20 @@ LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs")
 class Algorithm:
     """The record of an algorithm.
 
-    Parameters
-    ----------
-    function : callable
-        The public function, whose name is that of the algorithm.
-    guarantees : tuple of type
-        Classes of `pdanon.guarantees` that its releases can have.
-    recodes : {"items", "rows", "groups", "chunks", "values", "both"}
-        The unit of a recoding of a list column: an item in the whole table, equal rows, groups of rows, or
-        chunks instead of rows. Or the recoding of other columns: values of quasi-identifiers, or both.
-    decide : callable, optional
-        The decision of an algorithm that recodes only a list column: ``decide(columns, report, k=...)``, with
-        all parameters of the function but the frame, the column, ``labels`` and ``keep``.
-    unit : str
-        Name of the steps that ``decide`` reports.
-    keeps_type : bool
-        Whether released items keep their type, as they are only suppressed.
-    repeats : bool
-        Whether rows are published as bags, with repeated labels.
-    by_pairs : bool
-        Whether each step depends only on the supports of one and two sets, if m is at most 2.
-    nodes : callable, optional
-        Generalizes the items of a cluster of rows: ``nodes(task, **options)`` returns the node of each item,
-        or of each occurrence unless items are recoded; -1 if it is suppressed. ``task`` is a ``CutTask``. An
-        algorithm with this, or with ``sets``, can be the ``transaction=`` of algorithms that recode both.
-    sets : callable, optional
-        Merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)`` returns the set of
-        each occurrence, -1 if it is suppressed.
-    options : mapping
-        Further parameters of ``transaction=``, beyond k, m and the hierarchy, with their defaults.
-    form : callable, optional
-        Forms classes of rows. An algorithm with this can be the ``cluster=`` of algorithms that recode both.
-    by_value : bool
-        Whether ``form`` publishes equal values equally in the whole table.
-    parts : callable, optional
-        Decides part by part for an algorithm that recodes both: ``parts(parts, **options)``.
-    ways : tuple of Way
-        The configurations that `pdanon.anonymize` tries; none for an algorithm that never loses least.
-    adds : tuple of str
-        Columns that its releases have in addition to those of the frame, which must not have them.
-    bytes_per_row : int
-        Memory for reading, releasing and writing a table with rows of about six items, if the algorithm needs
-        all rows at once. Measured by ``docs/scripts/groups_table.py``.
+    ``function`` is public, and names it. ``guarantees`` are the classes that its releases can have.
+
+    - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
+      of quasi-identifiers, or both.
+    - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column,
+      ``labels`` and ``keep``; ``unit`` names its steps.
+    - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
+      on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
+    - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a cluster
+      of rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults. ``form``
+      forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by part for
+      both.
+    - ``ways``: what `pdanon.anonymize` tries. ``adds``: columns that the frame must not have.
+      ``bytes_per_row``: memory of a table with six items a row, measured by ``docs/scripts/groups_table.py``.
     """
 
     function: Callable[..., Anonymized]

@@ -258,10 +258,8 @@ def risk(
 
     Parameters
     ----------
-    frame : dask.dataframe.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : dask.dataframe.DataFrame, hashable
+        Original or released rows, and their list column, by default the only one.
     k, m : int
         As in `pdanon.risk`.
     quasi : sequence of hashable, optional
@@ -298,10 +296,8 @@ def profile(
 
     Parameters
     ----------
-    frame : dask.dataframe.DataFrame
-        One row per person.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : dask.dataframe.DataFrame, hashable
+        One row per person, and its list column, by default the only one.
     k, m
         As in `pdanon.profile`.
 

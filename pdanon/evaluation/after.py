@@ -133,10 +133,8 @@ class AfterReleases:
         ----------
         guarantee : Guarantee
             `KmAnonymity`, `PrivacyConstraints`, `LmDiversity`, `KAnonymity` or `KKm`.
-        column : hashable, optional
-            The list column. By default the only one.
-        k, m
-            Short for the guarantee ``KmAnonymity(k, m)``.
+        column, k, m : hashable, int, int, optional
+            The list column, by default the only one; and short for the guarantee ``KmAnonymity(k, m)``.
         spans : {"present", "joined", "any"}
             What the attacker knows of the releases of a person: ``"present"``, that the person is in some
             consecutive releases. The others are counted beside it, and never promised: ``"joined"``, also in
@@ -174,9 +172,7 @@ class AfterReleases:
 
         Parameters
         ----------
-        column : hashable, optional
-            The list column. By default the only one.
-        k, m : int
+        column, k, m : hashable, int, int
             As in `pdanon.risk`.
         linked : bool
             Whether the attacker can tell which rows of several releases are of the same person. If False, the

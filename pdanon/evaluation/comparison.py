@@ -236,26 +236,20 @@ def compare(
 
     Raises
     ------
-    ParameterError
-        If an algorithm, a parameter or a loss is unknown, a required parameter is missing, or there is
-        nothing to compare.
-    ColumnError
-        If the frame has no list column, or several and ``column`` is not given.
-    FormatError
-        If the file of ``resume`` was not written by a comparison.
+    ParameterError, ColumnError, FormatError
+        If an algorithm, a parameter or a loss is unknown, a required parameter is missing, there is nothing
+        to compare, there is not exactly one list column, or ``resume`` was not written by a comparison.
 
     Notes
     -----
     A configuration that fails is a row with its reason: the message of an error of pdanon, or the type of any
-    other error. The table holds no item: a parameter that is neither number nor word is shown by its type.
+    other. The table holds no item: a parameter that is neither number nor word is shown by its type.
 
-    ``memory`` is the peak memory of the process above its memory at the start. It is measured on Linux, and
-    missing elsewhere. It is too low if the process still holds memory of earlier work, and a few megabytes
-    too high if an algorithm is the first that needs a library.
+    ``memory`` is the peak memory of the process above its memory at the start, on Linux. It is too low if the
+    process still holds memory of earlier work, and a few megabytes too high if a library is loaded.
 
-    A row in ``resume`` is identified by the content of the frame, the parameters and the workload, the
-    names of the measures and the version of pdanon. Rows that ended in an error of another package run
-    again. The file holds figures and hashes of the data; do not publish it.
+    A row in ``resume`` is identified by the content of the frame, the parameters, the workload, the measures
+    and the version of pdanon. The file holds figures and hashes of the data; do not publish it.
 
     `config` sets the number of processes. Each holds a copy of the frame, and measures must be functions of a
     module. If a process is killed, unfinished rows have the reason ``BrokenProcessPool``.
@@ -266,8 +260,6 @@ def compare(
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
-    >>> pdanon.compare(df, {"pcta": {}, "apriori": {"hierarchy": 2}}, k=2)["NCP"].round(3).tolist()
-    [0.381, 0.381]
     >>> table = pdanon.compare(df, {"pcta": {}, "apriori": {"hierarchy": 2}}, vary={"k": [2, 3, 5]})
     >>> table[["algorithm", "k", "NCP", "holds"]].round(3)
       algorithm  k    NCP  holds
@@ -277,8 +269,6 @@ def compare(
     3   apriori  2  0.381   True
     4   apriori  3  1.000   True
     5   apriori  5    NaN   <NA>
-    >>> table.loc[2, "reason"].split(";")[0]
-    'k is larger than the number of rows that hold an item'
     """
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
@@ -570,17 +560,9 @@ def tradeoff(
 
     Raises
     ------
-    ParameterError
-        If a k or m is out of range, the algorithm or an option is unknown, or the algorithm has no k or no
-        m, or publishes rows in parts.
-    ColumnError, ItemsetDtypeError
-        If there is not exactly one list column, or it does not hold sets of items.
-
-    See Also
-    --------
-    compare : Any algorithms and parameters.
-    pdanon.plotting.tradeoff : A plot of the table.
-    profile : The risk before anonymization.
+    ParameterError, ColumnError, ItemsetDtypeError
+        If a k or m is out of range, the algorithm or an option is unknown, the algorithm has no k or no m, or
+        publishes rows in parts, or there is not exactly one list column of sets of items.
 
     Notes
     -----

@@ -238,8 +238,6 @@ def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
 def styled(table: pd.DataFrame) -> Measures:
     """Format a part of a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` for a notebook.
 
-    These tables are shown in this format themselves. A part of them is a plain frame.
-
     Parameters
     ----------
     table : pandas.DataFrame
@@ -373,12 +371,9 @@ class Plots:
         ----------
         original : pandas.DataFrame
             The original of the release; a result does not keep it.
-        column : hashable, optional
-            The list column. By default the only recoded one.
-        k, m : int, optional
-            As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on.
+        column, k, m, ax : hashable, int, int, matplotlib.axes.Axes, optional
+            The list column, by default the only recoded one; k and m as in `risk`, by default those of the
+            guarantee (m is 2 if it has none); and the axes to draw on.
 
         Returns
         -------

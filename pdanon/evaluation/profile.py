@@ -155,10 +155,9 @@ class Profile:
 
         Raises
         ------
-        FormatError
-            If the file cannot be written.
-        ParameterError
-            If ``tradeoff`` is not such a table, a text is none, or ``SOURCE_DATE_EPOCH`` is not a time.
+        FormatError, ParameterError
+            If the file cannot be written, ``tradeoff`` is not such a table, a text is none, or
+            ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
@@ -328,10 +327,8 @@ def profile(
 
     Raises
     ------
-    ColumnError, ItemsetDtypeError
-        If there are several list columns, or the column does not hold sets of items.
-    ParameterError
-        If k or m is out of range.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If there are several list columns, the column does not hold sets of items, or k or m is out of range.
 
     Notes
     -----

@@ -113,10 +113,9 @@ def verify(
 
     Raises
     ------
-    FormatError
-        If the file cannot be read, is no evidence, violates the schema, or was made by a later version.
-    ParameterError
-        If a table is not a DataFrame.
+    FormatError, ParameterError
+        If the file cannot be read, is no evidence, violates the schema, or was made by a later version; or if
+        a table is not a DataFrame.
 
     Notes
     -----
@@ -125,10 +124,8 @@ def verify(
     the file can compute it again. Sign the file to protect it against that.
 
     Some entries follow from no table: the head, the time, the algorithm, the loss. They are listed as
-    ``stated``, and are not checked.
-
-    Versions of libraries that differ from those in the evidence are named, and are no mismatch: the facts are
-    counted again with the versions here.
+    ``stated``, and are not checked. Versions of libraries that differ from those in the evidence are named,
+    and are no mismatch: the facts are counted again with the versions here.
 
     Cost: as `Anonymized.evidence`.
 

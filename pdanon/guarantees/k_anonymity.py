@@ -70,10 +70,8 @@ class TransactionalK(Model):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            Any frame with a list column, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+        frame, column : pandas.DataFrame, hashable
+            Any frame, released or not, and its list column, by default the only one.
 
         Returns
         -------

@@ -212,18 +212,7 @@ def _kind_of(value: Any) -> str:
 class Series:
     """The releases of a series, with the label of each item in each release.
 
-    Parameters
-    ----------
-    persons : Persons
-        The rows of each person.
-    frames : list of DataFrame
-        The releases, the oldest first.
-    columns : list of Itemsets
-        Their list columns.
-    items : pyarrow.Array
-        The texts of all items that a release names.
-    labels : list of ndarray of int32, shape (items,)
-        The code of the label of each item in each release, `SUPPRESSED`, or `UNKNOWN` if no row can have it.
+    ``labels`` are the codes of items by release, `SUPPRESSED`, or `UNKNOWN` if no row can have it.
     """
 
     persons: Persons
@@ -336,21 +325,7 @@ class Series:
 class Span:
     """Releases of a series, and the persons that an attacker knows to be in all of them.
 
-    Parameters
-    ----------
-    series : Series
-        The series.
-    releases : tuple of int
-        The releases, ascending.
-    persons : ndarray of int64
-        The candidate persons without any known item.
-    codes, offsets : ndarray
-        The joint labels of each person, ascending.
-    of_item : ndarray of int32, shape (items,)
-        The joint label of each item; `SUPPRESSED` if it has none in any release, `UNKNOWN` if no person can
-        hold it.
-    n_labels : int
-        Number of joint labels.
+    ``codes`` and ``offsets`` are the joint labels of each person, and ``of_item`` that of each item.
     """
 
     series: Series

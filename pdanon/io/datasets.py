@@ -136,10 +136,8 @@ def draw_private(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one.
     delta : float
         Share of the items that are public, above 0 and below 1.
     random_state : int, Generator or None

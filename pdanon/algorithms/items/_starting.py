@@ -75,16 +75,7 @@ class Start:
 class StartCut:
     """The lowest cut of a hierarchy that an algorithm may publish: that of an earlier release, or the leaves.
 
-    Parameters
-    ----------
-    nodes : ndarray of int32, shape (items,), or None
-        The node of each item; the leaf of an item that the earlier release lacks or suppresses. None: no
-        release.
-    hidden : ndarray of bool, shape (items,), or None
-        Mask of the items that the earlier release suppresses. They stay suppressed: nobody was protected by
-        their label.
-    parameters : dict
-        The parameter to record: the number of labels.
+    ``hidden`` masks items that stay suppressed: nobody was protected by their label.
     """
 
     nodes: Codes | None = None

@@ -69,20 +69,16 @@ def apriori(
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Nothing is
-        suppressed.
+        A global recoding to a cut of the hierarchy: no published node is below another. None is suppressed.
 
     Raises
     ------
     InfeasibleError
-        If some rows contain an item that is not sensitive, but fewer than k; or if a sensitive item is too
-        frequent. It must be in at most 1/l of the rows that are not missing, and of the rows with other
-        items.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data that are not sensitive.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid, or ``start`` has another hierarchy, a stronger guarantee or
-        suppressed items.
+        If some rows contain an item that is not sensitive, but fewer than k; or if a sensitive item is in
+        more than 1/l of the rows that are not missing, or of the rows with other items.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start``
+        has another hierarchy, a stronger guarantee or suppressed items.
 
     Notes
     -----
@@ -107,9 +103,8 @@ def apriori(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]}
-    ... )
+    >>> rows = [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]
+    >>> df = pd.DataFrame({"items": rows})
     >>> frame, mapping = df.txanon.apriori(k=2, m=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]})
     >>> frame
                   items
@@ -190,18 +185,15 @@ def direct(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
+    k, m, hierarchy : int, int or None, Hierarchy or what describes one
+        As in `apriori`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Nothing is
-        suppressed.
+        A global recoding to a cut of the hierarchy, as by `apriori`.
 
     Raises
     ------
@@ -227,15 +219,12 @@ def direct(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]}
-    ... )
+    >>> df = pd.DataFrame({"items": [["a1", "b1"], ["a2", "b1"], ["a2", "b1"]]})
     >>> df.txanon.direct(k=2, m=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]}).frame
-                  items
-    0  ['A' 'b1' 'b2']
-    1       ['A' 'b1']
-    2  ['A' 'b1' 'b2']
-    3       ['A' 'b2']
+              items
+    0  ['A' 'b1']
+    1  ['A' 'b1']
+    2  ['A' 'b1']
     """
     return DIRECT.release(locals())
 
@@ -288,10 +277,8 @@ def vpa(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
+    k, m, hierarchy : int, int or None, Hierarchy or what describes one
+        As in `apriori`.
     parts : int
         Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
         split into its children until there are enough. There can be more if a node has many children.
@@ -301,8 +288,7 @@ def vpa(
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Nothing is
-        suppressed.
+        A global recoding to a cut of the hierarchy, as by `apriori`.
 
     Raises
     ------
@@ -328,15 +314,12 @@ def vpa(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]}
-    ... )
+    >>> df = pd.DataFrame({"items": [["a1", "b1"], ["a2", "b1"], ["a2", "b1"]]})
     >>> df.txanon.vpa(k=2, m=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]}, parts=2).frame
-                  items
-    0  ['A' 'b1' 'b2']
-    1       ['A' 'b1']
-    2  ['A' 'b1' 'b2']
-    3       ['A' 'b2']
+              items
+    0  ['A' 'b1']
+    1  ['A' 'b1']
+    2  ['A' 'b1']
     """
     return VPA.release(locals())
 

@@ -59,10 +59,9 @@ def cahd(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person, without a column or index level named ``group``. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, without a column or index level ``group``; and its list column, by default the
+        only one.
     p : int
         A sensitive item is in at most 1/p of the rows of a group; at least 2.
     sensitive : iterable
@@ -73,9 +72,7 @@ def cahd(
     m : int or None
         With k: maximum number of public items that the attacker knows. None: all public items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        With k: generalize to nodes of this hierarchy instead of sets, in any form that ``Hierarchy.of``
-        accepts. An int is the fan-out of a balanced hierarchy over the sorted items. It may lack sensitive
-        items.
+        With k: generalize to nodes of this hierarchy instead of sets. It may lack sensitive items.
     refine : bool
         With k: move items between the sets afterwards, as `pdanon.refine` does, to lower the loss of the
         public items. Nodes of a hierarchy are not refined.
@@ -86,8 +83,7 @@ def cahd(
         A row is compared with ``alpha * p`` neighbors on each side; at least 1. With ``"nn"``, neighbors are
         used only if too few rows share a public item with it.
     labels : {"set", "short", "first"} or callable
-        With k: labels of the sets of public items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function
-        returns for the list of their items.
+        With k: labels of the sets of public items, as in `pcta`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -105,17 +101,15 @@ def cahd(
     InfeasibleError
         If a sensitive item is in more than 1/p of the rows that are not missing: the message states the
         largest p that works. Or if some rows contain a public item, but fewer than k.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks public items.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid; if a sensitive item does not occur, or no public item exists;
-        if the frame has a column or index level named ``group``; or if m or a hierarchy is passed without k.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy, the column or a parameter is invalid; if a sensitive item does not occur, or no
+        public item exists; if the frame has a column or index level named ``group``; or if m or a hierarchy
+        is passed without k.
 
     Warns
     -----
     EmptiedWarning
-        If more than 1/p of the rows that are published as empty had sensitive items. It is raised for tables
-        of at least 20 rows.
+        If more than 1/p of the rows published as empty had sensitive items, in tables of at least 20 rows.
 
     Notes
     -----

@@ -53,8 +53,7 @@ def clump(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     r : int
-        Number of groups compared for each row; at least 1. They are the groups that began with the next rows
-        in order of length.
+        Number of groups compared for each row; at least 1: those that began with the next rows by length.
     score : {"increase", "total"}
         A row joins the group whose distortion increases least, or whose total distortion is least.
     lookahead : int

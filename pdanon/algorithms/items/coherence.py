@@ -41,24 +41,8 @@ from pdanon.recoding.result import Anonymized
 class Moles:
     """The minimal moles of some rows.
 
-    Parameters
-    ----------
-    parts : PublicAndPrivate
-        The transactions. The empty itemset is not a mole.
-    guarantee : Coherence
-        The guarantee that a mole breaks.
-
-    Attributes
-    ----------
-    single : ndarray of bool
-        Marks the items that are moles alone, by item number.
-    larger : ItemsetTable
-        The minimal moles of 2 to p items, unordered and without supports.
-
-    Notes
-    -----
-    Only private items in enough rows to cause a breach among k rows are counted. Rows that are equal on these
-    items and on the remaining public items are counted once, with their number.
+    ``single`` marks the items that are moles alone, and ``larger`` are the minimal moles of 2 to p items.
+    Rows that are equal on the relevant items are counted once, with their number.
     """
 
     def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
@@ -221,10 +205,9 @@ def coherence(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        One row per person. It is not modified.
-    column : hashable, optional
-        The list column. By default, the only one besides the private column.
+    frame, column : pandas.DataFrame, hashable
+        One row per person, which is not modified; and its list column, by default the only one not
+        ``private``.
     h : float
         Upper bound, in [0, 1], on the share of the rows matching the known items that contain a private item.
     k : int

@@ -253,10 +253,8 @@ def disassociate(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k : int
-        Minimum number of records that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows; at least 1. None: all items of a row.
+    k, m : int, int or None
+        At least k records match any m items that an attacker knows; None: all items. k is at least 2.
     max_cluster : int, optional
         Upper bound on the rows of a cluster, unless they are equal; at least k. By default, 2 k.
     joint : bool

@@ -45,10 +45,9 @@ def hghs(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None, the default here: all items of a row.
+    k, m : int, int or None
+        At least k rows match any m items that an attacker knows; None, the default: all items. k is at least
+        2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
     loss : {"LM", "NCP"}
@@ -67,8 +66,7 @@ def hghs(
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Each node of the cut
-        is published in all rows or suppressed in all rows.
+        A global recoding to a cut of the hierarchy, with nodes that are suppressed in all rows.
 
     Raises
     ------
@@ -152,26 +150,15 @@ def mhghs(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    m : int or None
-        Maximum number of items that the attacker knows. None, the default here: all items of a row.
-    hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
-    loss : {"LM", "NCP"}
-        The loss to lower, as `information_loss` defines them: with LM, a node just above two leaves costs
-        less than with NCP.
-    weights : mapping or Series, optional
-        Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
-        importance of its item.
+    k, m, hierarchy, loss, weights : int, int or None, Hierarchy or what describes one, str, mapping
+        As in `hghs`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Each node of the cut
-        is published in all rows or suppressed in all rows.
+        A global recoding to a cut of the hierarchy, with nodes that are suppressed in all rows.
 
     Raises
     ------

@@ -25,10 +25,8 @@ def lcg(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        The table.
-    column : hashable, optional
-        The list column. By default, the only one.
+    frame, column : pandas.DataFrame, hashable
+        The table, and its list column, by default the only one.
     rows : iterable of hashable
         Index labels of the rows, as for ``frame.loc``. A label that several rows share stands for all of
         them.
@@ -43,12 +41,9 @@ def lcg(
 
     Raises
     ------
-    ParameterError
-        If no row is listed, or the index lacks one.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError
-        If the column is invalid.
+    ParameterError, HierarchyError, ColumnError, ItemsetDtypeError
+        If no row is listed, the index lacks one, or the hierarchy (no tree, or items are missing) or the
+        column is invalid.
 
     Notes
     -----

@@ -76,8 +76,7 @@ def local_suppression(
         the more items are joined. None: no sets. Requires ``KmAnonymity``, and excludes a hierarchy. With
         m=1, no items are joined.
     labels : {"set", "short", "first"} or callable
-        Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     random_state : int, Generator or None
         Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
         run the same search.
@@ -102,10 +101,9 @@ def local_suppression(
         others have no sensitive item.
     OutOfMemoryError
         If the pairs of items of all rows need more memory than there is.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is invalid, or m is 3 or more and too many itemsets are rare.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or m is 3 or
+        more and too many itemsets are rare.
 
     Notes
     -----

@@ -137,22 +137,7 @@ def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
 class Parts:
     """The parts of rows, to find the part of equal rows later.
 
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows.
-    parts : ndarray of int32, shape (rows,)
-        The part of each row, equal for equal rows.
-
-    Attributes
-    ----------
-    items : pyarrow.Array
-        The items.
-
-    Notes
-    -----
-    Only the first row of each run of equal parts in the order of the rows is stored. The parts of
-    `divide_rows` are such runs.
+    Only the first row of each run of equal parts is stored: those of `divide_rows` are runs.
     """
 
     def __init__(self, itemsets: Itemsets, parts: Codes) -> None:

@@ -77,22 +77,7 @@ _BATCH = 3000  # clauses added per round: larger programs are slower, and most c
 class Packing:
     """The choice of nodes to publish as a 0-1 program, with an upper bound on the worth of any choice.
 
-    Parameters
-    ----------
-    cut : Cut
-        The cut at the leaves, with supports.
-    hierarchy : Hierarchy
-        Hierarchy of the items.
-    worth : ndarray of int64, shape (nodes,)
-        Saving by publishing each node; 0 if it cannot be published or saves nothing.
-    k : int
-        A support in (0, k) is rare.
-    pairs : bool
-        Whether rare pairs are threats.
-
-    Notes
-    -----
-    Memory: 17 bytes per path of a clause. The clauses of pairs are built at once.
+    ``worth`` is the saving by publishing each node. Memory: 17 bytes per path of a clause.
     """
 
     def __init__(self, cut: Cut, hierarchy: Hierarchy, worth: Numbers, *, k: int, pairs: bool) -> None:
@@ -335,12 +320,6 @@ def optimal(
     np.float64(0.0)
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'B', 'B']
-
-    Suppressing b2, which is in one row, loses less than generalizing b1:
-
-    >>> result = df.txanon.optimal(k=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]}, suppress=True)
-    >>> result.mapping["generalized"].tolist()
-    ['A', 'A', 'b1', <NA>]
     """
     return RECORD.release(locals())
 

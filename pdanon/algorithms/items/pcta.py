@@ -335,10 +335,8 @@ def upcta(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
-        ``PrivacyConstraints`` protect listed itemsets. ``LmDiversity`` publishes sensitive items as they are.
-    k, m : int, optional
-        Short for ``KmAnonymity(k, m)``: at least k rows match up to m known items; None: all items of a row.
+    guarantee, k, m : KmAnonymity, PrivacyConstraints or LmDiversity, int, int
+        As in `pcta`.
     utility : DataFrame, mapping or iterable of list-likes, optional
         A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
         or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
@@ -351,13 +349,8 @@ def upcta(
     penalty : float
         Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
         change the release.
-    refine : bool
-        Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets of a block.
-        With ``start``, the sets of the earlier release move as a whole.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
+    refine, start, labels : bool, Anonymized or DataFrame, str or callable
+        As in `pcta`; items move between the sets of a block.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -371,9 +364,8 @@ def upcta(
     ------
     InfeasibleError
         If some rows are not missing, but fewer than k; or if more items must be suppressed than
-        ``max_suppressed`` allows. Items suppressed to hide emptied rows count as well. The message names the
-        block by its label if labels are integers, else by its number. ``partial`` is the unfinished release:
-        it satisfies the utility constraints, but its guarantee does not hold.
+        ``max_suppressed`` allows, also to hide emptied rows. The message names the block by its integer
+        label, or else its number. ``partial`` is the unfinished release: its guarantee does not hold.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is invalid.
 
@@ -389,14 +381,9 @@ def upcta(
     cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With one
     block and no suppression, this is `pcta`.
 
-    With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
-    sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
-    needed, and such releases are not refined.
+    Sensitive items are treated as in `pcta`.
 
-    Cost: 8 bytes of memory per occurrence, 24 bytes per row, and at most 0.07 GB for supports of pairs. If m
-    is 3 or more: one bit per remaining set and distinct row, and lists of about 4 million rare itemsets.
-    There are fewer steps than items, each linear in the rows of the two merged clusters and in the sets that
-    share one.
+    Cost: as of `pcta`.
 
     References
     ----------
@@ -472,25 +459,19 @@ def coat(
     Returns
     -------
     Anonymized
-        A global recoding. Merged items are published as ``(a,b)``. A suppressed item is in no row, and is NA
-        in the mapping table. Rows that lose all their items remain as empty rows: none, or at least k.
+        A global recoding, as by `upcta`.
 
     Raises
     ------
     InfeasibleError
-        If some rows are not missing, but fewer than k; or if more items must be suppressed than
-        ``max_suppressed`` allows. Items suppressed to hide emptied rows count as well. The message names the
-        block by its label if labels are integers, else by its number. ``partial`` is the unfinished release:
-        it satisfies the utility constraints, but its guarantee does not hold.
+        As in `upcta`.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is invalid.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
-    sensitive, k)``. The loop ends only when no protected itemset, as published, has a support in (0, k); one
-    whose items are all suppressed is safe. The blocks of the sets and the number of suppressed items are
-    recounted from the mapping.
+    sensitive, k)``, for the same reason as in `upcta`.
 
     Rare itemsets are satisfied in the order of `pcta`. One step takes the cluster of the itemset in the
     fewest rows (then: fewest items, then item order), and merges it with the cluster of its block that leads
@@ -498,14 +479,9 @@ def coat(
     paper also requires subsets of a constraint in no row to be safe: `pdanon.constraints.with_subsets`. For
     ``random_state``, see `pcta`.
 
-    With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
-    sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
-    needed, and such releases are not refined.
+    Sensitive items are treated as in `pcta`.
 
-    Cost: 8 bytes of memory per occurrence, 24 bytes per row, and at most 0.07 GB for supports of pairs. If m
-    is 3 or more: one bit per remaining set and distinct row, and lists of about 4 million rare itemsets.
-    There are fewer steps than items, each linear in the rows of the two merged clusters and in the sets that
-    share one.
+    Cost: as of `pcta`.
 
     References
     ----------

@@ -67,19 +67,7 @@ class _Waiting(NamedTuple):
 class Bisection:
     """A partition of items that begins with one set, which is split.
 
-    Parameters
-    ----------
-    rules : RuleCheck
-        The rules that stay protected.
-    items : ndarray of int
-        The items, at least one.
-    weights : ndarray of int64, shape (items,), optional
-        Importance of all items, below 2**16; that of a set is the largest of its members.
-
-    Notes
-    -----
-    A set is identified by its smallest member. Memory: 5 bytes per row and 4 bytes per occurrence of the
-    items.
+    A set is identified by its smallest member. Memory: 5 bytes per row and 4 per occurrence of the items.
     """
 
     def __init__(self, rules: RuleCheck, items: NDArray[np.intp], weights: Numbers | None) -> None:
@@ -190,11 +178,11 @@ def ps_rules(
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
-        The rules, in one of several forms. Pairs of lists: the known items, and the items that must not be
-        inferred from them. A DataFrame with the list columns ``known`` and ``sensitive``. A ``.parquet`` file
-        of it, or a ``.csv`` file with these columns, items separated by ``;``. The result of
-        `pdanon.constraints.ps_rules`: all rules from up to m public items to a sensitive item. A ``.toml``
-        file with ``m`` and ``sensitive``, which stands for the same.
+        The rules: pairs of lists, the known items and those that must not be inferred from them; a DataFrame
+        with the list columns ``known`` and ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with
+        items separated by ``;``. Or the result of `pdanon.constraints.ps_rules`: all rules from up to m
+        public items to a sensitive item; or a ``.toml`` file with ``m`` and ``sensitive``, which stands for
+        the same.
     k : int
         Minimum number of rows that match the known items of a rule; at least 2.
     c : float
@@ -221,8 +209,7 @@ def ps_rules(
     -------
     Anonymized
         A global recoding. Merged public items are published as ``(a,b)``. Sensitive items are published as
-        they are, or suppressed with ``suppress``. Suppressed items are NA in the mapping table, and count in
-        ``loss``.
+        they are, or with ``suppress`` suppressed: NA in the mapping table, and counted in ``loss``.
 
     Raises
     ------

@@ -184,24 +184,8 @@ class _Step(NamedTuple):
 class Expansion:
     """A cut of a hierarchy, with suppressed nodes and suppressed sensitive items.
 
-    A published node costs its NCP for each original occurrence below it. A suppressed one costs 1 for each.
-    Costs are integers: they are multiplied by the number of leaves. A node with one child is replaced by that
-    child, because both stand for the same items.
-
-    Parameters
-    ----------
-    index : SupportIndex
-        Rows of items.
-    tree : Hierarchy
-        Hierarchy of the items.
-    leaves : ndarray of int32, shape (items,)
-        The leaf of each item.
-    n_leaves : int
-        Number of leaves that a node may stand for, without leaves added for sensitive items.
-    demand : Demand
-        The guarantee for rows of nodes.
-    report : callable
-        Called with the number of steps.
+    A published node costs its NCP for each original occurrence below it, a suppressed one 1: integers, as
+    multiples of 1 / leaves.
     """
 
     def __init__(
@@ -370,16 +354,10 @@ def td_control(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    rho : float
-        Upper bound, above 0 and below 1, on the share of the rows with some items that contain another,
-        sensitive item.
-    sensitive : iterable
-        The sensitive items. The attacker may know any items, including these.
-    m : int, optional
-        Maximum number of items that the attacker knows; at least 1. By default, any number.
+    rho, sensitive, m : float, iterable, int
+        As in `suppress_control`.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
-        fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items: they are not
+        Hierarchy of the items, as for ``Hierarchy.of``. It may lack sensitive items: they are not
         generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
@@ -394,17 +372,14 @@ def td_control(
 
     Raises
     ------
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data that are not sensitive.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is invalid, or a sensitive item does not occur.
+    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If the hierarchy (no tree, or items are missing), a column or a parameter is invalid, or a sensitive
+        item does not occur.
 
     Warns
     -----
-    UselessWarning
-        If all sensitive items are suppressed in a table of at least 20 rows.
-    ReleaseWarning
-        If no ``m`` is passed, and the guarantee is proven only for a limited number of known items.
+    UselessWarning, ReleaseWarning
+        As in `suppress_control`.
 
     Notes
     -----

@@ -124,10 +124,8 @@ def k_member(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi : int, sequence of hashable
-        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
+    k, quasi, hierarchies : int, sequence of hashable, mapping
+        As in `cluster`.
     random_state : int, Generator or None
         Seed or generator of the random number that selects the first row; None is the seed 0.
     max_suppressed : float
@@ -138,7 +136,7 @@ def k_member(
     Returns
     -------
     Anonymized
-        A local recoding: two clusters may publish the same value differently.
+        A local recoding, as by `cluster`.
 
     Raises
     ------

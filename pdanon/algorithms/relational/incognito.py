@@ -45,12 +45,8 @@ def incognito(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi : int, sequence of hashable
-        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    max_suppressed : float
-        Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
+    k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
+        As in `cluster`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

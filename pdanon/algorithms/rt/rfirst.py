@@ -63,10 +63,9 @@ def rfirst(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        If there is at least one row, but fewer than k, or a hierarchy (no tree, or values are missing), a
+        column or a parameter is invalid.
 
     Notes
     -----
@@ -84,9 +83,8 @@ def rfirst(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
-    ... )
+    >>> rows = [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]
+    >>> df = pd.DataFrame({"age": [19, 22, 39, 40], "items": rows})
     >>> pdanon.rfirst(df, k=2, m=2, quasi=["age"], random_state=0).frame
             age           items
     0  [19, 22]  ['(cold,flu)']
@@ -160,10 +158,8 @@ def tfirst(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `rfirst`.
 
     Notes
     -----
@@ -181,9 +177,8 @@ def tfirst(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["flu"], ["flu", "cold"]]}
-    ... )
+    >>> rows = [["flu", "cold"], ["flu"], ["flu"], ["flu", "cold"]]
+    >>> df = pd.DataFrame({"age": [19, 22, 39, 40], "items": rows})
     >>> pdanon.tfirst(df, k=2, m=2, quasi=["age"], parts=2).frame
             age           items
     0  [19, 40]  ['cold' 'flu']

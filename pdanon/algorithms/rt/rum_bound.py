@@ -61,10 +61,8 @@ def rum_bound(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    quasi : sequence of hashable
-        Labels of the other columns that an attacker may know.
+    k, m, quasi : int, int or None, sequence of hashable
+        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     delta : float
         Upper bound on the loss of the quasi-identifiers, in [0, 1]: NCP averaged over rows and columns, or
         the measure ``rum``.
@@ -138,9 +136,8 @@ def rum_bound(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
-    ... )
+    >>> rows = [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]
+    >>> df = pd.DataFrame({"age": [19, 22, 39, 40], "items": rows})
     >>> pdanon.rum_bound(df, k=2, m=2, quasi=["age"], delta=0.2, random_state=0).frame
             age           items
     0  [19, 22]  ['(cold,flu)']
@@ -245,7 +242,7 @@ def tum_bound(
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
     k, m, quasi : int, int or None, sequence of hashable
-        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
+        As in `rum_bound`.
     delta : float
         Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
     merge, rum, quasi_weights, hierarchies : str, str, mapping, mapping
@@ -292,9 +289,8 @@ def tum_bound(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
-    ... )
+    >>> rows = [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]
+    >>> df = pd.DataFrame({"age": [19, 22, 39, 40], "items": rows})
     >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=0.5, random_state=0).frame
             age           items
     0  [19, 40]  ['cold' 'flu']

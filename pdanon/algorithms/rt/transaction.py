@@ -76,15 +76,12 @@ class Transaction:
         is not monotone: it may be higher for the original than for a release. Sensitive items do not count;
         NCP without them is ``loss["NCP_known"]``.
     labels : {"set", "short", "first"} or callable
-        Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
-        their items. ``result.legend`` lists the items of each.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
 
     Raises
     ------
-    ParameterError
-        If the algorithm does not exist, or does not support a parameter.
-    ItemsetDtypeError
-        If the sensitive items are of several types.
+    ParameterError, ItemsetDtypeError
+        If the algorithm does not exist or support a parameter, or the sensitive items are of several types.
 
     Notes
     -----
@@ -93,9 +90,8 @@ class Transaction:
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame(
-    ...     {"age": [19, 22, 39, 40], "items": [["flu", "tea"], ["tea"], ["tea"], ["flu", "rice"]]}
-    ... )
+    >>> rows = [["flu", "tea"], ["tea"], ["tea"], ["flu", "rice"]]
+    >>> df = pd.DataFrame({"age": [19, 22, 39, 40], "items": rows})
     >>> hidden = pdanon.Transaction("apriori", hierarchy={"*": ["tea", "rice"]}, sensitive=["flu"], l=2)
     >>> hidden
     Transaction('apriori', hierarchy=dict, sensitive=1 items, l=2)

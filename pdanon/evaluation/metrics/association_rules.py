@@ -44,10 +44,8 @@ def frequent_itemsets(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default the only one.
+    frame, column : pandas.DataFrame, hashable
+        Original or released rows, and their list column, by default the only one.
     min_support : float
         Minimum share of the rows, in (0, 1].
     max_size : int, optional
@@ -153,14 +151,11 @@ def rules(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default the only one.
-    min_support : float
-        Minimum share of the rows that contain all items of a rule, in (0, 1].
-    min_confidence : float
-        Minimum share, in (0, 1], of the rows with the antecedent that contain the consequent, too.
+    frame, column : pandas.DataFrame, hashable
+        Original or released rows, and their list column, by default the only one.
+    min_support, min_confidence : float
+        Minimum share, in (0, 1], of the rows that contain all items of a rule, and of those with its
+        antecedent.
     max_size : int, optional
         Maximum number of items of a rule, both sides together. By default any.
 

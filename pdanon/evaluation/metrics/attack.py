@@ -210,12 +210,10 @@ def attack(
 
     Raises
     ------
-    ParameterError
+    ParameterError, ColumnError
         If a number is out of range, the parts do not belong together, no row has an item, or an item has
-        several labels in one group. If a frame has no mapping, or one of a local recoding. If the sample has
-        no item of the original, or the guarantee has no k and none is passed.
-    ColumnError
-        If the sample lacks the list column.
+        several labels in one group. If a frame has no mapping, or one of a local recoding. If the sample
+        lacks the list column, or has no item of the original, or the guarantee has no k and none is passed.
 
     Warns
     -----
@@ -230,14 +228,11 @@ def attack(
     the labels. If no label is left, all rows that are not missing are candidates. The attacked row is
     one of them, and the attacker guesses.
 
-    The attacker knows items only: neither values of other columns, nor that a person lacks an item.
+    The attacker knows items only: neither values of other columns, nor that a person lacks an item. The
+    simulation illustrates a guarantee, and the audit proves it: k^m-anonymity guarantees that ``fewest`` is
+    at least k.
 
-    The simulation illustrates a guarantee, but does not prove it: the cases are a sample, and other attacks
-    are possible. The audit of a release checks every itemset. k^m-anonymity guarantees that ``fewest`` is at
-    least k; other models have other guarantees.
-
-    Wilson's interval has the rate of all possible cases in 95 of 100 simulations or more [1]_. It says
-    nothing about other attackers.
+    Wilson's interval has the rate of all possible cases in 95 of 100 simulations or more [1]_.
 
     **With a sample**, each case is a person at risk: a row that holds m items which fewer than k rows hold
     together, and m such items, both drawn uniformly. For each candidate row, the attacker estimates the
@@ -247,14 +242,12 @@ def attack(
     the guess is right. ``rate`` is the share without a sample, for the same persons.
 
     In a release with deletions, as of `local_suppression`, this attacker knows what the row of the person
-    lost. A second one does not: he knows how many rows lost each item, and infers which. For him, a candidate
-    row has the label of each known item, or may have lost it. Other labels that occur with the item make that
-    more probable. ``named`` and ``largest`` are those of the attacker who names more persons; ``sample``
-    states which. The second one is often too sure: ``largest`` is then far above ``named``.
+    lost. A second one only knows how many rows lost each item: a candidate row has the label of each known
+    item, or may have lost it. ``named`` and ``largest`` are those of the attacker who names more persons;
+    ``sample`` states which. The second one is often too sure: ``largest`` is then far above ``named``.
 
-    A real attacker may learn better: the figures are no upper bound. Held-out rows are the fairest sample.
-    With a split, the attacker has half as many rows as the release. Where they include the attacked row, a
-    known item is weighed without it.
+    A real attacker may learn better: the figures are no upper bound. With a split, the attacker has half as
+    many rows as the release. Where they include the attacked row, a known item is weighed without it.
 
     Cost: the rows of the rarest label of each case. With a sample also one count of the rows at risk, and for
     each known label its rows in the sample, times the items of the label. With deletions, the occurrences of
@@ -273,10 +266,6 @@ def attack(
     >>> result = df.txanon.pcta(k=5, m=2)
     >>> pdanon.attack(df, result, m=2, n=200, random_state=1).fewest >= 5
     True
-    >>> pdanon.attack(df, result.frame, mapping=result.mapping, m=2, n=200, random_state=1).fewest >= 5
-    True
-
-    An attacker with other baskets names more persons than one who guesses among the matching rows:
 
     >>> attack = pdanon.attack(df, result, sample=make_baskets(500, 50, random_state=2), random_state=1)
     >>> bool(attack.named > attack.rate)

@@ -67,15 +67,9 @@ def bound(
 
     Raises
     ------
-    ParameterError
-        If the guarantee has no bound, the result is of another frame, its NCP has no bound, or a parameter is
-        out of range.
-    ColumnError, ItemsetDtypeError
-        If the column is invalid.
-
-    See Also
-    --------
-    refine : Lower the loss of a release.
+    ParameterError, ColumnError, ItemsetDtypeError
+        If the guarantee has no bound, the result is of another frame, its NCP has no bound, or a parameter or
+        the column is invalid.
 
     Notes
     -----

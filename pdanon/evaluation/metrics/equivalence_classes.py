@@ -41,10 +41,8 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
 
     Raises
     ------
-    ParameterError
-        If ``quasi`` is empty, or has a label twice.
-    ColumnError
-        If a column does not exist, or exists twice.
+    ParameterError, ColumnError
+        If ``quasi`` is empty, or has a label twice; or if a column does not exist, or exists twice.
 
     Examples
     --------

@@ -60,11 +60,9 @@ def reconstruction_error(
 
     Raises
     ------
-    ParameterError
-        If the result is not of this frame or not of `cahd`, a query has another form, or a number is out of
-        range.
-    ColumnError, ItemsetDtypeError
-        If there is not exactly one list column, or it does not hold sets of items.
+    ParameterError, ColumnError, ItemsetDtypeError
+        If the result is not of this frame or not of `cahd`, a query has another form, a number is out of
+        range, or there is not exactly one list column of sets of items.
 
     Notes
     -----

@@ -31,16 +31,13 @@ def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
     -------
     pandas.DataFrame
         A line per level, from 0, the root: ``level, occurrences, changed``. They are the shares of all
-        occurrences, and of changed ones, whose label stands for items of one node of this level, or of
-        lower ones. A kept item is on each level, a deleted one on none. ``changed`` is missing if nothing
-        changes.
+        occurrences, and of the changed ones (missing if there are none), whose label stands for items of one
+        node of this level, or of lower ones. A kept item is on each level, a deleted one on none.
 
     Raises
     ------
-    ParameterError
-        If the result has no labels of items.
-    HierarchyError
-        If the hierarchy is not a tree, or lacks items of the data.
+    ParameterError, HierarchyError
+        If the result has no labels of items, or the hierarchy is not a tree, or lacks items of the data.
 
     Notes
     -----

@@ -425,10 +425,6 @@ def rule_errors(
     ColumnError, ParameterError
         As in `Workload.are` and `rules`: multisets and chunks have no such rules.
 
-    See Also
-    --------
-    rules : The rules of one table.
-
     Notes
     -----
     A rule of the release is a statement about the original: a row contains a label if it contains at least

@@ -219,11 +219,10 @@ class Workload:
 
         Raises
         ------
-        ParameterError
+        ParameterError, ColumnError, ItemsetDtypeError
             If there is no query, a query has neither an item nor a condition, or a condition is neither a
-            value nor a closed interval. Or if a query has more than 10 absent items, or one that is present.
-        ColumnError, ItemsetDtypeError
-            If there is no list column, or it does not hold sets of items.
+            value nor a closed interval. If a query has more than 10 absent items, or one that is present. If
+            there is no list column of sets of items.
         """
         if absent is not None and column is None:
             hint = "pass both: column= of the present items, absent= of the others"
@@ -321,7 +320,7 @@ class Workload:
         column: Hashable | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> Workload:
-        """Draw frequent itemsets, as in the experiments of [1]_ on medical data.
+        """Draw frequent itemsets, as in the experiments on medical data of the paper of `itemsets`.
 
         Parameters
         ----------
@@ -351,11 +350,6 @@ class Workload:
         -----
         All frequent itemsets are listed, and n of them are drawn uniformly. If rows are long and similar,
         there are too many to list: pass a larger ``min_support``, or use `itemsets`, which lists nothing.
-
-        References
-        ----------
-        .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
-           Anonymization", Transactions on Data Privacy 5, 2012.
         """
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
         lists = _find_lists(frame, column)
@@ -408,10 +402,9 @@ class Workload:
 
         Raises
         ------
-        ParameterError
-            If a number is out of range, or no row has ``items`` items and no missing value.
-        ColumnError
-            If a column does not exist.
+        ParameterError, ColumnError
+            If a number is out of range, a column does not exist, or no row has ``items`` items and no missing
+            value.
 
         Notes
         -----
@@ -520,16 +513,11 @@ class Workload:
 
         Raises
         ------
-        ParameterError
-            If a query has an item or value that does not occur in the original; if the parts do not belong
-            together; if the mode is unknown, or ``"retained"`` without deletions, or the release holds bags
-            and the mode is not ``"subset"``; or if there are conditions and the frames differ in their index.
-        ColumnError
-            If the original or the release lacks a column of the queries.
-
-        See Also
-        --------
-        Workload : An example.
+        ParameterError, ColumnError
+            If a query has an item or value that does not occur in the original, or a table lacks one of its
+            columns; if the parts do not belong together; if the mode is unknown, or ``"retained"`` without
+            deletions, or the release holds bags and the mode is not ``"subset"``; or if there are conditions
+            and the frames differ in their index.
 
         Notes
         -----

@@ -47,10 +47,8 @@ def risk(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default the only one.
+    frame, column : pandas.DataFrame, hashable
+        Original or released rows, and their list column, by default the only one.
     k : int
         The threshold of ``below_k``: a row is at risk if fewer than k rows match; at least 2.
     m : int
@@ -84,11 +82,6 @@ def risk(
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid, or the rows are parts of records, as in a release by
         `disassociate`.
-
-    See Also
-    --------
-    by : The risk of persons with several rows.
-    after : The risk of persons who are in earlier releases, too.
 
     Notes
     -----
@@ -235,10 +228,8 @@ def breach(
 
     Parameters
     ----------
-    frame : pandas.DataFrame
-        Original or released rows.
-    column : hashable, optional
-        The list column. By default, the only one besides the private column.
+    frame, column : pandas.DataFrame, hashable
+        Original or released rows, and their list column, by default the only one besides the private column.
     known : iterable
         Public items that the attacker knows; in a release, its labels. Without any, the shares of all rows.
     private : list of items, Series of bool, or str
