@@ -122,10 +122,6 @@ def by(
     ColumnError, ItemsetDtypeError, ParameterError
         If a column is missing or of the wrong kind, or one column is named twice.
 
-    See Also
-    --------
-    from_long : Gathers lines to one row per person.
-
     Notes
     -----
     An algorithm recodes the set of the items of a person, and the labels go back to the rows. Persons are
@@ -160,13 +156,6 @@ class ByPerson:
 
     Its methods are ``audit``, ``risk``, `anonymize` and the algorithms that recode the sets of persons. They
     have the parameters of the functions, without the frame and the column.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The table.
-    unit, column, item, counts
-        As in `by`.
     """
 
     def __init__(
@@ -395,8 +384,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.items.tolist()
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.items.tolist()
         ['rice', 'tea']
         """
         return self.supports().index
@@ -408,8 +396,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.lengths.tolist()
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.lengths.tolist()
         [2, 1, 0, <NA>]
         """
         itemsets = self._itemsets()
@@ -466,9 +453,8 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets[baskets.itemset.contains(["tea"])].tolist()
-        [['rice', 'tea'], ['tea']]
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.contains(["tea"]).tolist()
+        [True, True, False, False]
         """
         itemsets = self._itemsets()
         wanted = np.unique(itemsets.lookup(_read_itemset(itemset)))
@@ -480,11 +466,8 @@ class ItemsetAccessor:
 
         Parameters
         ----------
-        k : int
-            Minimum number of rows that match an attacker's knowledge; at least 2.
-        m : int or None
-            Maximum number of items that the attacker knows. None: all items of a row. Whole rows are then
-            listed.
+        k, m : int, int or None
+            As in :class:`pdanon.KmAnonymity`. With ``m=None``, whole rows are listed.
 
         Returns
         -------
@@ -499,8 +482,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.rare(k=2)
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.rare(k=2)
             itemset  support
         0  ['rice']        1
         """
@@ -526,8 +508,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.is_km_anonymous(k=2)
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.is_km_anonymous(k=2)
         False
         """
         return self._audit(k, m).holds
@@ -620,8 +601,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.suppress(["tea"]).tolist()
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.suppress(["tea"]).tolist()
         [['rice'], [], [], <NA>]
         """
         itemsets = self._itemsets()
@@ -641,8 +621,7 @@ class ItemsetAccessor:
         Examples
         --------
         >>> import pdanon
-        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
-        >>> baskets.itemset.describe()["occurrences"]
+        >>> pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]).itemset.describe()["occurrences"]
         np.float64(3.0)
         """
         itemsets = self._itemsets()

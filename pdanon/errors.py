@@ -164,13 +164,6 @@ class ReleaseWarning(UserWarning):
         The finding, in counts. Never the text of an item.
     hint : str, optional
         The call or the step that solves it.
-
-    Attributes
-    ----------
-    what : str
-        The message without the hint.
-    hint : str or None
-        The hint.
     """
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:

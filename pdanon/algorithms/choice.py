@@ -230,35 +230,28 @@ def anonymize(
 
     More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
     move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, and
-    the balanced loss for ``occurrences``, ``stands_for``, ``singles``, ``pairs`` and ``suppressed`` of sets;
-    its release then counts only if the requested loss is lower, too. If a loss is named, the release that is
-    best by the default loss is refined as well. So without bounds and limits the result never loses more by
-    the named loss than that of the default.
+    the balanced loss for losses that need no formula; its release then counts only if the requested loss is
+    lower, too. If a loss is named, the release that is best by the default loss is refined as well: so it
+    never loses more by the named loss than the default does, without bounds and limits.
 
-    An almost empty release, see `UselessWarning`, or one that is proven for fewer known items than requested,
-    ranks behind all others.
+    An almost empty release, or one that is proven for fewer known items than requested, ranks behind all
+    others.
 
-    With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, until
-    persons named in the release with the lowest loss are few enough. The k between the last two is narrowed
-    down. The result is audited with the given k, and ``parameters["decided_k"]`` is the larger. The share is
-    that of 2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over
-    four splits of the rows: an estimate.
+    With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, and the
+    k between the last two is narrowed down. ``parameters["decided_k"]`` is the larger. The share is that of
+    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over four splits
+    of the rows.
 
-    Time: until there is a first release, the fastest algorithm may take up to ten times the limit. After the
-    limit, no algorithm is started, and a running one is stopped at its next progress report. `optimal` gets
-    half of the remaining time, with ``suppress=True`` at most 5 seconds. `refine` returns its best at the
-    limit, without random merges. The search stops early if nothing is left to try. The result depends on the
-    speed of the machine only if the limit is reached, which ``cut_short`` and ``tried`` report.
-
-    Cost: the sum of the costs of the algorithms.
+    Time: `optimal` gets half of the remaining time, with ``suppress=True`` at most 5 seconds. `refine`
+    returns its best at the limit, without random merges. The result depends on the speed of the machine only
+    if the limit is reached, which ``cut_short`` and ``tried`` report. Cost: the sum of the costs of the
+    algorithms.
 
     Examples
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
     >>> result = df.txanon.anonymize(k=2, m=2)
-    >>> result.guarantee
-    KmAnonymity(k=2, m=2)
     >>> result.tried[["algorithm", "loss", "reason"]].round(3).head(4)
            algorithm   loss         reason
     0           pcta  0.555            NaN

@@ -1,8 +1,5 @@
 """Dask: releases of frames with partitions on several machines.
 
-Workers count the distinct transactions of each partition, and merge them by groups. The client decides for
-the merged transactions. Workers recode the rows when they are computed.
-
 The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of their pandas counterparts.
 """
 
@@ -102,19 +99,16 @@ def anonymize(
 
     Raises
     ------
-    ParameterError
-        If the algorithm may recode equal rows differently, or rows change between two readings.
-    ColumnError, ItemsetDtypeError
-        If there is no column of Arrow lists, or a partition has no lists or items of another type.
-    InfeasibleError, HierarchyError
-        As in the algorithm. If the sample cannot decide. If a bound on the loss is exceeded.
+    ParameterError, ColumnError, ItemsetDtypeError, InfeasibleError, HierarchyError
+        As in the algorithm. If it may recode equal rows differently, or rows change between two readings. If
+        there is no column of Arrow lists, or a partition has no lists or items of another type. If the sample
+        cannot decide, or a bound on the loss is exceeded.
 
     Warns
     -----
-    IdentifierWarning
-        If other columns that are not listed in ``keep`` may identify rows. The first 10,000 rows are counted.
-    UselessWarning
-        If the released items are almost empty.
+    IdentifierWarning, UselessWarning
+        If other columns that are not listed in ``keep`` may identify rows (the first 10,000 are counted), or
+        the released items are almost empty.
 
     Notes
     -----
@@ -258,14 +252,9 @@ def risk(
 
     Parameters
     ----------
-    frame, column : dask.dataframe.DataFrame, hashable
-        Original or released rows, and their list column, by default the only one.
-    k, m : int
-        As in `pdanon.risk`.
-    quasi : sequence of hashable, optional
-        Not supported: workers reduce rows to their items, without other columns.
-    sensitive : sequence, optional
-        Items that the attacker does not know.
+    frame, column, k, m, quasi, sensitive : dask.dataframe.DataFrame, hashable, int, int, None, sequence
+        As in `pdanon.risk`. ``quasi`` is not supported: workers reduce rows to their items, without other
+        columns.
 
     Returns
     -------
@@ -296,9 +285,7 @@ def profile(
 
     Parameters
     ----------
-    frame, column : dask.dataframe.DataFrame, hashable
-        One row per person, and its list column, by default the only one.
-    k, m
+    frame, column, k, m : dask.dataframe.DataFrame, hashable, int, int
         As in `pdanon.profile`.
 
     Returns
@@ -343,11 +330,7 @@ def attack(
         The original.
     result : LazyRelease or dask.dataframe.DataFrame
         The release, or its frame, such as one read from the written files.
-    column : hashable, optional
-        The list column. By default, the only one.
-    mapping : pandas.DataFrame, optional
-        The mapping of a frame. A result has its own.
-    m, n, random_state
+    column, mapping, m, n, random_state
         As in `pdanon.attack`.
 
     Returns

@@ -67,13 +67,11 @@ class LazyRelease(Distant):
         Number of rows.
     parameters : dict
         The parameters of the call.
-    tried : pandas.DataFrame or None
-        If no algorithm was named: the algorithms tried on a sample, as in `pdanon.Anonymized`.
-    sample : int or None
-        The number of rows of that sample.
+    tried, sample : pandas.DataFrame or None, int or None
+        If no algorithm was named: the algorithms tried on a sample, and its number of rows.
     risk : pandas.DataFrame or None
-        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`. None for tables with
-        quasi-identifiers, and if the client did not get all distinct transactions.
+        As in `pdanon.Anonymized`. None for tables with quasi-identifiers, and if the client did not get all
+        distinct transactions.
     rounds : pandas.DataFrame or None
         If the client did not get all distinct transactions: ``labels, rows, bytes`` of each interim decision,
         with the transactions that it got for it.
@@ -122,13 +120,11 @@ class LazyRelease(Distant):
 
         Raises
         ------
-        FormatError
+        FormatError, GuaranteeError, ParameterError
             If a file cannot be written, a worker does not see the directory, or the partitions have columns
-            of different types.
-        GuaranteeError
-            If the written files do not have the guarantee, for example because the input has changed.
-        ParameterError
-            If the target exists, is within the input, or another run writes to it. If the rows have changed.
+            of different types. If the written files do not have the guarantee, for example because the input
+            has changed. If the target exists, is within the input, or another run writes to it. If the rows
+            have changed.
 
         Notes
         -----
@@ -138,10 +134,8 @@ class LazyRelease(Distant):
 
         On object storage, workers write to the URI itself. It has a file ``_INCOMPLETE`` until the files are
         audited, and then a file ``_SUCCESS``. After an error, ``_INCOMPLETE`` stays: remove the directory.
-
-        The mapping is not written, as it is not part of the release. Dask knows the input of
-        ``dd.read_parquet`` and ``dd.from_map``; a target within another input is not recognized.
-
+        The mapping is not written. Dask knows the input of ``dd.read_parquet`` and ``dd.from_map``; a target
+        within another input is not recognized.
         Cost: the frame is computed once more, and the files are read once.
 
         Examples

@@ -55,12 +55,8 @@ def by(frame: dd.DataFrame, unit: Hashable, *, item: Hashable, counts: bool = Fa
     ----------
     frame : dask.dataframe.DataFrame
         The lines.
-    unit : hashable
-        The column that identifies the person of a line.
-    item : hashable
-        The column of items, one per line.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label.
+    unit, item, counts : hashable, hashable, bool
+        As in `pdanon.by`.
 
     Returns
     -------
@@ -89,13 +85,6 @@ class ByPerson:
 
     Its methods are ``audit``, ``risk``, ``anonymize`` and the algorithms that recode a list column row by
     row, with the parameters of the accessor of Dask, without the column.
-
-    Parameters
-    ----------
-    frame : dask.dataframe.DataFrame
-        The lines.
-    units : Units
-        Their columns.
     """
 
     def __init__(self, frame: dd.DataFrame, units: Units) -> None:

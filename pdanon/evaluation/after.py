@@ -100,15 +100,7 @@ def after(
 
 @holds_tables
 class AfterReleases:
-    """A release together with earlier releases of the same persons; made by `after`.
-
-    Parameters
-    ----------
-    releases : sequence
-        The releases, the newest last.
-    key : hashable or list, optional
-        What links the rows of a person.
-    """
+    """A release together with earlier releases of the same persons; made by `after`."""
 
     def __init__(self, releases: Sequence[Released], key: Any) -> None:
         self._releases, self._key = releases, key

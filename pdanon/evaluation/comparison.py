@@ -237,8 +237,9 @@ def compare(
     Raises
     ------
     ParameterError, ColumnError, FormatError
-        If an algorithm, a parameter or a loss is unknown, a required parameter is missing, there is nothing
-        to compare, there is not exactly one list column, or ``resume`` was not written by a comparison.
+        If an algorithm, a parameter or a loss is unknown, a required parameter is missing, or there is
+        nothing to compare. If there is not exactly one list column, or ``resume`` was not written by a
+        comparison.
 
     Notes
     -----
@@ -249,11 +250,11 @@ def compare(
     process still holds memory of earlier work, and a few megabytes too high if a library is loaded.
 
     A row in ``resume`` is identified by the content of the frame, the parameters, the workload, the measures
-    and the version of pdanon. The file holds figures and hashes of the data; do not publish it.
+    and the version of pdanon. Rows that ended in an error of another package run again. The file holds
+    figures and hashes of the data; do not publish it.
 
     `config` sets the number of processes. Each holds a copy of the frame, and measures must be functions of a
     module. If a process is killed, unfinished rows have the reason ``BrokenProcessPool``.
-
     Cost: the sum of all configurations, and another audit of each.
 
     Examples
@@ -561,8 +562,8 @@ def tradeoff(
     Raises
     ------
     ParameterError, ColumnError, ItemsetDtypeError
-        If a k or m is out of range, the algorithm or an option is unknown, the algorithm has no k or no m, or
-        publishes rows in parts, or there is not exactly one list column of sets of items.
+        If a k or m is out of range, the algorithm or an option is unknown, or the algorithm has no k or no m,
+        or publishes rows in parts. If there is not exactly one list column of sets of items.
 
     Notes
     -----

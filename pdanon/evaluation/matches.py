@@ -255,20 +255,12 @@ class Threshold:
 
     Parameters
     ----------
-    name : str
-        Short name.
-    least : int
-        The least number of people.
-    authority : str
-        The authority, and what the threshold applies to.
-    rule : str
-        What the source demands.
-    source : str
-        The document.
-    year : int
-        Year of this version of the document.
-    url : str
-        Address of the document.
+    name, least : str, int
+        Short name, and the least number of people.
+    authority, rule : str
+        The authority and what the threshold applies to, and what the source demands.
+    source, year, url : str, int, str
+        The document, the year of this version of it, and its address.
     """
 
     name: str

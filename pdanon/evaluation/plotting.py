@@ -398,7 +398,7 @@ class Plots:
         )
 
     def sizes(self, ax: Axes | None = None) -> Axes:
-        """Draw the number of items per published label, or the number of rows per equivalence class.
+        """Draw the number of items per published label, or the number of rows per class; many are binned.
 
         Parameters
         ----------
@@ -408,11 +408,6 @@ class Plots:
         Returns
         -------
         matplotlib.axes.Axes
-
-        Notes
-        -----
-        If the result has classes, their sizes are drawn. Many different sizes are binned; each bin is twice
-        as wide as the one before.
         """
         if self._result.classes is not None:
             sizes: NDArray[Any] = class_sizes(self._result.classes)

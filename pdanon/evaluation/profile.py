@@ -333,7 +333,6 @@ def profile(
     Notes
     -----
     No item in fewer than k rows is named. The counts still describe the original.
-
     Cost: that of `risk`, and of numbering the values of each column.
 
     Examples

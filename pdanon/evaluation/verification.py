@@ -125,9 +125,7 @@ def verify(
 
     Some entries follow from no table: the head, the time, the algorithm, the loss. They are listed as
     ``stated``, and are not checked. Versions of libraries that differ from those in the evidence are named,
-    and are no mismatch: the facts are counted again with the versions here.
-
-    Cost: as `Anonymized.evidence`.
+    and are no mismatch: the facts are counted again with the versions here. Cost: as `Anonymized.evidence`.
 
     Examples
     --------

@@ -71,10 +71,8 @@ def audit(
         A released frame, of pdanon or any other tool, or an original frame.
     guarantee : Guarantee
         A privacy model, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
-    column : hashable, optional
-        The list column. By default the only one.
-    k, m
-        Short for the guarantee ``KmAnonymity(k, m)``.
+    column, k, m : hashable, int, int, optional
+        The list column, by default the only one; and short for the guarantee ``KmAnonymity(k, m)``.
     mapping : pandas.DataFrame, optional
         The mapping of the frame, if its labels do not name their items.
     suppressed : item or list of items
@@ -109,8 +107,8 @@ def audit(
     guarantee of the audit has the size up to which all were judged as its m (of `Coherence`, p). If rows are
     at risk, their number is then a lower bound, and a `ReleaseWarning` says so.
 
-    Of `DisassociatedKm`, the sufficient conditions are counted. ``threats`` are those of the audit. The cost
-    is the number of itemsets of up to m labels in the rows.
+    Of `DisassociatedKm`, the sufficient conditions are counted. ``threats`` are those of the audit. Cost: the
+    number of itemsets of up to m labels in the rows.
 
     Examples
     --------
@@ -118,9 +116,6 @@ def audit(
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
-    >>> starred = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "*"]]})
-    >>> starred.txanon.audit(pdanon.KmAnonymity(k=2, m=2), suppressed="*").holds
-    True
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2), independent=True)
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """

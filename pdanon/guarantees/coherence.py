@@ -56,11 +56,9 @@ class Coherence(ListModel):
 
     Raises
     ------
-    ParameterError
-        If a parameter is out of range, a Series of booleans has an item twice with different values, or the
-        mapping generalizes a private item.
-    ItemsetDtypeError
-        If the private items are of several types.
+    ParameterError, ItemsetDtypeError
+        If a parameter is out of range, a Series of booleans has an item twice with different values, the
+        mapping generalizes a private item, or the private items are of several types.
 
     Notes
     -----

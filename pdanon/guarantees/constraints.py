@@ -215,10 +215,8 @@ def pairs(
 
     Raises
     ------
-    ParameterError
-        If the share is outside [0, 1], or rounded to fewer than 2 items.
-    ColumnError, ItemsetDtypeError
-        If there is not exactly one list column, or it does not hold sets of items.
+    ParameterError, ColumnError, ItemsetDtypeError
+        If the share is outside [0, 1] or rounded to fewer than 2 items, or the column is invalid.
 
     Notes
     -----
@@ -282,23 +280,16 @@ def random(
 
     Raises
     ------
-    ParameterError
-        If a parameter is out of range, or the data has too few distinct itemsets.
-    ColumnError, ItemsetDtypeError
-        If there is not exactly one list column, or it does not hold sets of items.
+    ParameterError, ColumnError, ItemsetDtypeError
+        If a parameter is out of range, the data has too few distinct itemsets, or the column is invalid.
 
     Notes
     -----
     Each itemset is drawn in two steps: a row that is long enough, then a subset of its items, both uniformly.
     A repeated itemset is replaced by another draw.
 
-    The privacy policies PR6 to PR9 of [1]_ are 1000 itemsets of sizes 1, 2, 3 and 4 in the proportions
-    33:33:33:1, 30:30:30:10, 25:25:25:25 and 16.7:16.7:16.7:50. [1]_ does not describe the sampling.
-
-    References
-    ----------
-    .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
-       Anonymization", Transactions on Data Privacy 5, 2012.
+    The privacy policies PR6 to PR9 of the paper of `pairs`, which does not describe the sampling, are 1000
+    itemsets of sizes 1 to 4 in the proportions 33:33:33:1, 30:30:30:10, 25:25:25:25 and 16.7:16.7:16.7:50.
 
     Examples
     --------

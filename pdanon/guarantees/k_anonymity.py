@@ -52,10 +52,7 @@ class TransactionalK(Model):
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice"]]})
-    >>> audit = df.txanon.audit(pdanon.TransactionalK(k=2))
-    >>> audit.holds, audit.rows_at_risk
-    (False, 1)
-    >>> audit.threats
+    >>> df.txanon.audit(pdanon.TransactionalK(k=2)).threats
         itemset  support   why
     0  ['rice']        1  rare
     """
@@ -112,11 +109,9 @@ class PublicK(ListModel):
 
     Raises
     ------
-    ParameterError
-        If k is out of range, a Series of booleans has an item twice with different values, or the mapping
-        generalizes a public item.
-    ItemsetDtypeError
-        If the public items are of several types.
+    ParameterError, ItemsetDtypeError
+        If k is out of range, a Series of booleans has an item twice with different values, the mapping
+        generalizes a public item, or the public items are of several types.
 
     Notes
     -----
@@ -212,10 +207,7 @@ class KAnonymity(Model):
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"age": [30, 30, 41], "sex": ["f", "f", "f"]})
-    >>> audit = pdanon.audit(df, pdanon.KAnonymity(k=2, quasi=["age", "sex"]))
-    >>> audit.holds, audit.rows_at_risk
-    (False, 1)
-    >>> audit.threats
+    >>> pdanon.audit(df, pdanon.KAnonymity(k=2, quasi=["age", "sex"])).threats
        age sex  size
     0   41   f     1
     """

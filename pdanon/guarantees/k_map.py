@@ -95,10 +95,8 @@ class KMap(ListModel):
 
         Raises
         ------
-        ParameterError
-            If the population lacks a row.
-        ColumnError
-            If it lacks the list column.
+        ParameterError, ColumnError
+            If the population lacks a row, or the list column.
 
         Notes
         -----

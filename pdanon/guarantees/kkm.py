@@ -66,10 +66,7 @@ class KKm(Model):
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"age": [30, 30, 41, 41], "items": [["flu"], ["flu"], ["flu"], ["cold"]]})
-    >>> audit = df.txanon.audit(pdanon.KKm(k=2, m=1, quasi=["age"]))
-    >>> audit.holds, audit.rows_at_risk
-    (False, 2)
-    >>> audit.threats
+    >>> df.txanon.audit(pdanon.KKm(k=2, m=1, quasi=["age"])).threats
        age   itemset  support   why
     0   41  ['cold']        1  rare
     1   41   ['flu']        1  rare
@@ -170,11 +167,9 @@ class KLm(Model):
 
     Raises
     ------
-    ParameterError
-        If a parameter is out of range, there is no quasi-identifier or no sensitive item, or the mapping
-        generalizes a sensitive item.
-    ItemsetDtypeError
-        If the sensitive items are of several types.
+    ParameterError, ItemsetDtypeError
+        If a parameter is out of range, there is no quasi-identifier or no sensitive item, the mapping
+        generalizes a sensitive item, or they are of several types.
 
     Notes
     -----
@@ -189,10 +184,7 @@ class KLm(Model):
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"age": [30, 30, 41, 41], "items": [["tea"], ["flu"], ["flu"], ["flu"]]})
-    >>> audit = df.txanon.audit(pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["flu"]))
-    >>> audit
-    Audit(holds=False, rows_at_risk=3, guarantee=KLm(k=2, l=2, m=1, quasi=('age',), sensitive=1 items))
-    >>> audit.threats
+    >>> df.txanon.audit(pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["flu"])).threats
        age  itemset  support        why
     0   30  ['tea']        1       rare
     1   41       []        2  diversity
@@ -233,10 +225,8 @@ class KLm(Model):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            Any frame with a list column and these quasi-identifiers, released or not.
-        column : hashable, optional
-            The list column. By default the only one.
+        frame, column : pandas.DataFrame, hashable
+            As in :class:`KKm`.
 
         Returns
         -------
@@ -246,12 +236,9 @@ class KLm(Model):
 
         Raises
         ------
-        ColumnError
-            If a column does not exist or exists twice, a quasi-identifier holds lists, or the list column
-            does not.
-        ParameterError
-            If a sensitive item neither occurs nor is suppressed, or is a member of a published set; or two
-            published sets in a row share a member.
+        ColumnError, ParameterError
+            As in :class:`KKm`. If a sensitive item neither occurs nor is suppressed, or is a member of a
+            published set; or two published sets in a row share a member.
 
         Notes
         -----

@@ -75,10 +75,8 @@ class PSRules(ListModel):
     Parameters
     ----------
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
-        Pairs of lists of original items, known and sensitive; a DataFrame with the list columns ``known`` and
-        ``sensitive``; a ``.parquet`` file with these columns, or a ``.csv`` file with these columns and ``;``
-        as the separator of items. Or all rules of a size: a value of `pdanon.constraints.ps_rules`, a
-        mapping with the keys ``m`` and ``sensitive``, or a ``.toml`` file with these keys.
+        As in :func:`pdanon.ps_rules`, with original items; or a mapping with the keys ``m`` and
+        ``sensitive``.
     k : int
         Minimum number of rows that match what an attacker knows; at least 2.
     c : float
@@ -88,11 +86,10 @@ class PSRules(ListModel):
 
     Raises
     ------
-    ParameterError
-        If a parameter is out of range, there is no rule, a side of a rule is empty, an item is known and
-        sensitive, or the mapping generalizes a sensitive item or gives its label to another item.
-    ItemsetDtypeError
-        If a side of a rule is not list-like, or its items are of several types.
+    ParameterError, ItemsetDtypeError
+        If a parameter is out of range, there is no rule, a side of a rule is empty or not list-like, or items
+        are of several types. If an item is known and sensitive, or the mapping generalizes a sensitive item
+        or gives its label to another item.
 
     Notes
     -----
@@ -113,10 +110,7 @@ class PSRules(ListModel):
     >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["salt", "tea"], ["tea"]]
     >>> df = pd.DataFrame({"items": rows})
     >>> rules = [(["rice"], ["flu"]), (["tea"], ["flu"]), (["rice", "salt"], ["flu"])]
-    >>> audit = df.txanon.audit(pdanon.PSRules(rules=rules, k=2, c=0.6))
-    >>> audit
-    Audit(holds=False, rows_at_risk=3, guarantee=PSRules(rules=3, k=2, c=0.6))
-    >>> audit.threats
+    >>> df.txanon.audit(pdanon.PSRules(rules=rules, k=2, c=0.6)).threats
                itemset sensitive  support     why
     0         ['rice']   ['flu']        3  breach
     1  ['rice' 'salt']        []        1    rare
@@ -348,10 +342,9 @@ class AllRules:
 
     Raises
     ------
-    ParameterError
-        If m is out of range, there is no sensitive or no public item, or an item is both.
-    ItemsetDtypeError
-        If the items are of several types.
+    ParameterError, ItemsetDtypeError
+        If m is out of range, there is no sensitive or no public item, an item is both, or they are of several
+        types.
 
     Examples
     --------
@@ -440,13 +433,8 @@ def ps_rules(
     ----------
     frame : pandas.DataFrame
         The frame to be anonymized.
-    public : list of items, Series of bool, or None
-        The items that may be known, or whether an item may be known, by item. None: all items that are not
-        sensitive.
-    sensitive : list of items, or Series of bool
-        The items that must not be inferred.
-    m : int or None
-        Maximum number of known items of a rule; at least 1. None: any.
+    public, sensitive, m : list of items or Series of bool, list of items or Series of bool, int or None
+        As in `AllRules`. If ``public`` is None, all items of the frame that are not sensitive may be known.
     column : hashable, optional
         The list column. By default the only one.
 

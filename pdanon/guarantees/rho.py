@@ -90,7 +90,7 @@ class Inferences:
 def find_inferences(
     index: SupportIndex, sensitive: Mask, rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
-    """Search for inferences of any size, and return the size up to which none is proven; None: any."""
+    """Search for inferences of any size; return some, and the size up to which there are none (None: any)."""
     # The limit is a number of steps, not of seconds, so that the result is reproducible.
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
     found, is_all, m = owners.from_nothing(), True, None
@@ -317,10 +317,9 @@ class RhoUncertainty(ListModel):
 
     Raises
     ------
-    ParameterError
-        If a parameter is out of range, no sensitive item is given, or the mapping generalizes one.
-    ItemsetDtypeError
-        If the sensitive items are of several types.
+    ParameterError, ItemsetDtypeError
+        If a parameter is out of range, no sensitive item is given, the mapping generalizes one, or they are
+        of several types.
 
     Notes
     -----
@@ -338,10 +337,7 @@ class RhoUncertainty(ListModel):
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea", "flu"], ["rice", "flu"], ["rice", "tea"], ["tea"]]})
-    >>> audit = df.txanon.audit(pdanon.RhoUncertainty(rho=0.5, sensitive=["flu"]))
-    >>> audit
-    Audit(holds=False, rows_at_risk=3, guarantee=RhoUncertainty(rho=0.5, sensitive=1 items))
-    >>> audit.threats
+    >>> df.txanon.audit(pdanon.RhoUncertainty(rho=0.5, sensitive=["flu"])).threats
         itemset  support        why sensitive  confidence
     0  ['rice']        3  inference       flu    0.666667
     """

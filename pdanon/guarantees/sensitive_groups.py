@@ -92,11 +92,9 @@ class GroupCounts:
 class SensitiveGroups(Model):
     """Each sensitive item is in at most 1/p of the rows of each group, and no row contains sensitive items.
 
-    Missing rows do not count as rows of their group.
-
-    Public items, all others, are published in the rows, with the group of each row. A second table counts the
-    rows of each group with each sensitive item. With k, every itemset of at most m published public items
-    that occurs in a row occurs in at least k rows.
+    Missing rows do not count as rows of their group. Public items, all others, are published in the rows,
+    with the group of each row. A second table counts the rows of each group with each sensitive item. With k,
+    every itemset of at most m published public items that occurs in a row occurs in at least k rows.
 
     Parameters
     ----------
@@ -116,11 +114,9 @@ class SensitiveGroups(Model):
 
     Raises
     ------
-    ParameterError
+    ParameterError, ItemsetDtypeError
         If a number is out of range, m is given without k, no sensitive item is given, the mapping generalizes
-        one, or ``classes`` is not a table of counts.
-    ItemsetDtypeError
-        If the sensitive items are of several types.
+        one, they are of several types, or ``classes`` is not a table of counts.
 
     Notes
     -----
@@ -201,11 +197,10 @@ class SensitiveGroups(Model):
 
         Raises
         ------
-        ColumnError
-            If the column ``group`` does not exist, or has other values than integers.
-        ParameterError
-            If the table has other groups; if a sensitive item is neither in the table nor in the rows, which
-            would prove nothing; or if it is a member of a published set.
+        ColumnError, ParameterError
+            If the column ``group`` does not exist, or has other values than integers; if the table has other
+            groups; if a sensitive item is neither in the table nor in the rows, which would prove nothing; or
+            if it is a member of a published set.
 
         Notes
         -----

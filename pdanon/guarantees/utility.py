@@ -50,10 +50,8 @@ def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
 
     Raises
     ------
-    HierarchyError, FormatError
-        If the hierarchy is invalid, or cannot be read.
-    ParameterError
-        If the level is below 0.
+    HierarchyError, FormatError, ParameterError
+        If the hierarchy is invalid, or cannot be read, or the level is below 0.
 
     Examples
     --------
@@ -90,10 +88,8 @@ def by_prefix(items: Iterable[Any], length: int) -> pd.DataFrame:
 
     Raises
     ------
-    ParameterError
-        If the length is below 1.
-    ItemsetDtypeError
-        If the codes are not text.
+    ParameterError, ItemsetDtypeError
+        If the length is below 1, or the codes are not text.
 
     Examples
     --------
@@ -178,10 +174,9 @@ def from_rules(rules: Any, items: Iterable[Any]) -> pd.DataFrame:
 
     Raises
     ------
-    ParameterError
-        If the rules have another form, or name an item that is not among ``items``.
-    ItemsetDtypeError
-        If the items are of several types.
+    ParameterError, ItemsetDtypeError
+        If the rules have another form, or name an item that is not among ``items``, or these are of several
+        types.
 
     Notes
     -----

@@ -30,16 +30,11 @@ class Audit:
     ----------
     guarantee : Guarantee
         The audited guarantee. If a search reached its limit, ``m`` is the number up to which it is proven.
-    rows_at_risk : int
-        Number of rows that contain a threat.
-    list_threats : callable
-        A function that lists the threats; it is called at the first access.
-    spans : pandas.DataFrame, optional
-        The verdict by span of releases, if the rows were audited with earlier releases.
-    linked : str
-        The key of the persons in these releases.
-    drop_exposed : callable, optional
-        A function that counts the rounds of dropping; it is called at the first access.
+    rows_at_risk, spans, linked : int, pandas.DataFrame or None, str
+        The attributes below.
+    list_threats, drop_exposed : callable
+        Functions that list the threats, and count the rounds of dropping. They are called at the first
+        access, and when the audit is pickled or copied deeply.
 
     Attributes
     ----------
@@ -61,11 +56,6 @@ class Audit:
         What dropping the persons at risk from the audited release would come to: one line for each round,
         with its ``rows``, those ``dropped`` and those ``left``. Each round exposes others, until the spans
         that end with this release hold. Spans of earlier releases alone are published, and stay as they are.
-
-    Notes
-    -----
-    The verdict and the number of rows are counted at once, the table of threats at the first access, and when
-    the audit is pickled or copied deeply.
     """
 
     def __init__(

@@ -122,8 +122,6 @@ class Hierarchy:
         milk
       food (1 leaf)
         rice
-    >>> tree.parent
-    array([-1,  0,  1,  1,  0,  4], dtype=int32)
     """
 
     names: tuple[str, ...]
@@ -159,15 +157,11 @@ class Hierarchy:
 
         Raises
         ------
-        HierarchyError
-            If the source is not a tree; see `from_csv`.
-        ParameterError
-            If the source has another type, or is a fan-out without items.
+        HierarchyError, ParameterError
+            If the source is not a tree, see `from_csv`; has another type; or is a fan-out without items.
 
         Examples
         --------
-        >>> Hierarchy.of({"drink": ["tea", "milk"]}).names
-        ('drink', 'tea', 'milk')
         >>> Hierarchy.of(2, ["mon", "tue", "wed"]).names
         ('*', 'mon..tue', 'mon', 'tue', 'wed')
         """
@@ -208,13 +202,10 @@ class Hierarchy:
 
         Raises
         ------
-        HierarchyError
-            If there are no rows, a name is empty, a node has two different parents, or nodes form a cycle.
-            The message shows the count and the line of the first.
-        FormatError
-            If the file is missing, cannot be read or is not UTF-8, or a quote is not closed.
-        ParameterError
-            If ``delimiter`` is not one character.
+        HierarchyError, FormatError, ParameterError
+            If there are no rows, a name is empty, a node has two different parents, or nodes form a cycle:
+            the message shows the count and the line of the first. If the file is missing, cannot be read or
+            is not UTF-8, a quote is not closed, or ``delimiter`` is not one character.
 
         Notes
         -----
@@ -449,7 +440,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If items have no leaf and ``missing`` is ``"error"``, or leaves of one item have different
+            If items have no leaf and ``missing`` is ``"error"``, or an item has leaves with different
             parents.
         """
         texts = read_list(texts, "texts")
@@ -479,16 +470,13 @@ class Hierarchy:
 
         Returns
         -------
-        hierarchy : Hierarchy
+        hierarchy, nodes : Hierarchy, ndarray of int32, shape (items,)
             As by `cover`. Added leaves have the texts of items in a release.
-        nodes : ndarray of int32, shape (items,)
-            The leaf of each item, in the returned hierarchy.
 
         Raises
         ------
         HierarchyError
-            If items have no leaf and ``missing`` is ``"error"``, or leaves of one item have different
-            parents.
+            As by `cover`.
         """
         check_kind(items, pa.Array, "items", "an Arrow array of items")
         looks = TEXT.looks if is_text_type(items.type) else "the texts of items in a release"
@@ -529,10 +517,8 @@ class Hierarchy:
 
         Raises
         ------
-        HierarchyError
-            If items have no leaf, as in `cover`.
-        ItemsetDtypeError, ParameterError
-            If it is no list of items, or they have several types.
+        HierarchyError, ItemsetDtypeError, ParameterError
+            If items have no leaf, as in `cover`; if it is no list of items, or they have several types.
 
         Examples
         --------

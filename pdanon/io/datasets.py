@@ -103,8 +103,6 @@ def make_baskets(
     dtype: object
     >>> baskets["items"].dtype
     list<item: string>[pyarrow]
-    >>> baskets.equals(make_baskets(1000, 50, random_state=0))
-    True
     """
     check_count(rows, "rows", least=0, most=MOST_DRAWN)
     check_count(patterns, "patterns", least=1, most=MOST_DRAWN)
@@ -216,10 +214,9 @@ def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None 
 
     Raises
     ------
-    ColumnError
-        If the values of a column are neither items nor can be compared, such as dicts.
-    ItemsetDtypeError, ParameterError
-        If items or an argument are invalid.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the values of a column are neither items nor can be compared, such as dicts; or an argument is
+        invalid.
 
     Notes
     -----
@@ -228,9 +225,8 @@ def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None 
     many items the rows have.
 
     **What does not**: values, their order and distances, which values are in one row together, the index, and
-    ``attrs``. Numbers become other numbers, dates other dates, and all else text. True and False stay.
-
-    Time and memory are linear in the table.
+    ``attrs``. Numbers become other numbers, dates other dates, and all else text. True and False stay. Time
+    and memory are linear in the table.
 
     Examples
     --------

@@ -73,13 +73,11 @@ def from_long(
 
     Raises
     ------
-    ColumnError
+    ColumnError, ItemsetDtypeError, ParameterError
         If a column does not exist, exists twice, cannot be compared, or is kept and has conflicting values.
-    ItemsetDtypeError
-        If the item column holds lists, or values that cannot be items.
-    ParameterError
-        If a line has no person, if 20 or more lines all have different persons, or if a column of ``by`` is
-        kept. If persons are Python objects of several types, or times of several zones.
+        If the item column holds lists, or values that cannot be items. If a line has no person, 20 or more
+        lines all have different persons, or a column of ``by`` is kept. If persons are Python objects of
+        several types, or times of several zones.
 
     Warns
     -----
@@ -87,16 +85,10 @@ def from_long(
         If a column named for persons shows that some have several rows of the result, as customers have
         several invoices. Not for fewer than 20 rows, nor if a column of ``by`` is named for persons.
 
-    See Also
-    --------
-    to_long : The inverse.
-    from_onehot, from_text, from_wide, from_json : Other forms.
-
     Notes
     -----
-    Integers that pandas stores as floats, since some are missing, become integers again.
-
-    Cost: time and memory are linear in the number of lines.
+    Integers that pandas stores as floats, since some are missing, become integers again. Cost: time and
+    memory are linear in the number of lines. The page of forms compares the functions.
 
     Examples
     --------
@@ -146,18 +138,13 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
 
     Raises
     ------
-    ColumnError
-        If there is not exactly one list column, or a column has the label ``by``.
-    ItemsetDtypeError
-        If the column does not hold lists of items.
-
-    See Also
-    --------
-    from_long : The inverse, with ``by=`` this column and ``keep=`` the others.
+    ColumnError, ItemsetDtypeError
+        If there is not exactly one list column of items, or a column has the label ``by``.
 
     Notes
     -----
-    The numbers follow the order of the rows, so they add no information to the frame.
+    The numbers follow the order of the rows, so they add no information to the frame. `from_long`, with
+    ``by=`` this column and ``keep=`` the others, is the inverse.
 
     Examples
     --------
@@ -208,14 +195,9 @@ def from_wide(
 
     Raises
     ------
-    ColumnError
-        If a column does not exist or exists twice, or another column has the label of the list column.
-    ItemsetDtypeError
-        If the columns hold lists, or values of several types.
-
-    See Also
-    --------
-    from_long, from_onehot, from_text, from_json : Other forms.
+    ColumnError, ItemsetDtypeError
+        If a column does not exist or exists twice, or another column has the label of the list column; or if
+        the columns hold lists, or values of several types.
 
     Notes
     -----

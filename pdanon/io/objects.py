@@ -49,10 +49,6 @@ def from_json(
         If a text is no list, an item is missing or an object without a field, or the items have several
         types.
 
-    See Also
-    --------
-    from_text, from_long, from_onehot, from_wide : Other forms.
-
     Notes
     -----
     Text is parsed by `json.loads` or `ast.literal_eval`, which run no code. Cost: time is linear in the

@@ -67,25 +67,17 @@ def from_onehot(
 
     Raises
     ------
-    ColumnError
+    ColumnError, ItemsetDtypeError, ParameterError
         If a column does not exist or exists twice, or no label has the prefix. If another column has the
-        label of the list column, or a column of items has other values.
-    ItemsetDtypeError
-        If the labels of the columns have several types.
-    ParameterError
-        If both ``columns`` and ``prefix`` are passed, an item has no name, or ``tick`` is in no column. If
-        all columns hold only 1 and 2 without a ``tick``: 2 may be a count, or the code of *no*.
+        label of the list column, or a column of items has other values. If the labels of the columns have
+        several types. If both ``columns`` and ``prefix`` are passed, an item has no name, or ``tick`` is in
+        no column. If all columns hold only 1 and 2 without a ``tick``: 2 may be a count, or the code of *no*.
 
     Warns
     -----
     NumbersWarning
         If a column has a number in every row, most of them above 1: probably years or ages, not counts. Also
         if these are only 1 and 2, probably codes.
-
-    See Also
-    --------
-    to_onehot : The inverse.
-    from_long, from_text, from_wide, from_json : Other forms.
 
     Notes
     -----
@@ -99,12 +91,6 @@ def from_onehot(
       sex           items
     0   f  ['rice' 'tea']
     1   m        ['rice']
-
-    >>> answered = pd.DataFrame({"tea": [1, 2], "rice": [1.0, 1.0]})  # 1 is yes, 2 is no
-    >>> pdanon.from_onehot(answered, tick=1)
-                items
-    0  ['rice' 'tea']
-    1        ['rice']
     """
     result, numbers, _ = lists_and_numbers(frame, columns, prefix, name, tick)
     if numbers:
@@ -166,20 +152,13 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
 
     Raises
     ------
-    ColumnError
-        If there is not exactly one list column, or another column has the label of an item.
-    ItemsetDtypeError
-        If the column does not hold lists of items.
-
-    See Also
-    --------
-    from_onehot : The inverse, except for blanks around items.
+    ColumnError, ItemsetDtypeError
+        If there is not exactly one list column of items, or another column has the label of an item.
 
     Notes
     -----
-    Missing rows become empty, and repeated items become one.
-
-    Memory: 5 bytes per occurrence, and the overhead of pandas per column.
+    Missing rows become empty, and repeated items become one. Memory: 5 bytes per occurrence, and the overhead
+    of pandas per column.
 
     Examples
     --------

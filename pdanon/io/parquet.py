@@ -375,17 +375,12 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
 
     Raises
     ------
-    FormatError
-        If the file is missing, cannot be read, or is not a Parquet file. If it belongs to a table of Delta,
-        Hudi or Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in
-        number from the footer, a text is not UTF-8, or a page does not match its checksum. In files without
-        checksums, changed values are not detected.
-    ColumnError
-        If the file lacks one of the columns, or two columns have the same name.
-
-    See Also
-    --------
-    to_parquet : The inverse.
+    FormatError, ColumnError
+        If the file is missing, cannot be read, is not a Parquet file, or belongs to a table of Delta, Hudi or
+        Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in number
+        from the footer, a text is not UTF-8, or a page does not match its checksum (without checksums,
+        changed values are not detected). If the file lacks one of the columns, or two columns have the same
+        name.
 
     Examples
     --------
@@ -443,15 +438,9 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
     Raises
     ------
-    ItemsetDtypeError
-        If a set holds a missing item, or items of several types.
-    FormatError
-        If Parquet cannot store a column or the ``attrs``, the path is not UTF-8, or the file cannot be
-        written.
-
-    See Also
-    --------
-    read_parquet : The inverse.
+    ItemsetDtypeError, FormatError
+        If a set holds a missing item, or items of several types. If Parquet cannot store a column or the
+        ``attrs``, the path is not UTF-8, or the file cannot be written.
 
     Notes
     -----

@@ -72,17 +72,9 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
 
     Raises
     ------
-    ItemsetDtypeError
-        If the column holds lists, or anything but text.
-    ParameterError
-        If the separator is empty, or occurs in no text. If at least half of the texts are lists in the
-        notation of Python or JSON, which it would break.
-
-    See Also
-    --------
-    to_text : The inverse.
-    read_csv : The same for a column of a file.
-    from_long, from_onehot, from_wide, from_json : Other forms.
+    ItemsetDtypeError, ParameterError
+        If the column holds lists, or anything but text. If the separator is empty, or occurs in no text. If
+        at least half of the texts are lists in the notation of Python or JSON, which it would break.
 
     Examples
     --------
@@ -121,16 +113,10 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
 
     Raises
     ------
-    ItemsetDtypeError
-        If the column does not hold lists of items.
-    ParameterError
-        If the separator is empty, or an item could not be read back: it is empty, begins or ends with a
-        blank, contains the separator, or ends with the beginning of it.
-
-    See Also
-    --------
-    from_text : The inverse.
-    to_csv : Writes a file.
+    ItemsetDtypeError, ParameterError
+        If the column does not hold lists of items. If the separator is empty, or an item could not be read
+        back: it is empty, begins or ends with a blank, contains the separator, or ends with the beginning of
+        it.
 
     Examples
     --------
@@ -288,20 +274,13 @@ def read_csv(
 
     Raises
     ------
-    FormatError
+    FormatError, ColumnError, ParameterError
         If the file is missing or cannot be read, or has another encoding. If a line has not as many fields as
-        the header, a quote is not closed, or a value is not of the requested type. If an item is empty (two
-        separators in a row).
-    ColumnError
-        If there is no such column, or two columns have the same name.
-    ParameterError
-        If the separator is empty or holds a carriage return or null character. If ``delimiter`` is not
-        one ASCII character other than a quote or an end of line. If the encoding is unknown. If the separator
-        is in none of at least 20 texts, and another usual one is in most of them.
-
-    See Also
-    --------
-    to_csv : The inverse.
+        the header, a quote is not closed, a value is not of the requested type, or an item is empty (two
+        separators in a row). If there is no such column, or two columns have the same name. If the separator
+        is empty or holds a carriage return or null character, ``delimiter`` is not one ASCII character other
+        than a quote or an end of line, or the encoding is unknown. If the separator is in none of at least 20
+        texts, and another usual one is in most of them.
 
     Examples
     --------
@@ -377,26 +356,17 @@ def to_csv(
 
     Raises
     ------
-    ParameterError
+    ParameterError, ColumnError, ItemsetDtypeError, FormatError
         If an item could not be read back: it is empty, holds a carriage return or a null character, contains
-        the separator, or ends with the beginning of it. If `read_csv` refuses a separator.
-    ColumnError
-        If there is not exactly one list column, its label could not be read back, or two columns have the
-        same name.
-    ItemsetDtypeError
-        If the column does not hold sets of items.
-    FormatError
-        If the file cannot be written.
-
-    See Also
-    --------
-    read_csv : The inverse, except for types of items (all text) and missing rows.
-    to_parquet : Keeps both, and the index.
+        the separator, or ends with the beginning of it. If `read_csv` refuses a separator. If there is not
+        exactly one list column of sets of items, its label could not be read back, or two columns have the
+        same name. If the file cannot be written.
 
     Notes
     -----
-    CSV cannot distinguish missing rows from empty ones: both become empty fields. Fields are quoted where
-    necessary. In other columns, missing values are empty fields, and empty text is quoted.
+    CSV cannot distinguish missing rows from empty ones: both become empty fields. It keeps no types, so
+    `read_csv` reads items as text; `to_parquet` keeps both. Fields are quoted where necessary. In other
+    columns, missing values are empty fields, and empty text is quoted.
 
     Examples
     --------

@@ -127,8 +127,8 @@ class Policy:
 
     Notes
     -----
-    Each column needs a role, and so does an index that does not only count the rows. A column without a role
-    is refused, not published. In a table without lists, columns without a role are not read.
+    Each column needs a role, and so does an index that does not only count the rows: otherwise it is refused,
+    not published. In a table without lists, columns without a role are not read.
 
     Examples
     --------
@@ -185,11 +185,9 @@ class Policy:
 
         Raises
         ------
-        FormatError
-            If the file cannot be read, or is not TOML.
-        ParameterError
-            If a key is unknown or has a wrong type. If the algorithm, a parameter or a role is not
-            possible. If two names belong to one file.
+        FormatError, ParameterError
+            If the file cannot be read, or is not TOML. If a key is unknown or has a wrong type, the
+            algorithm, a parameter or a role is not possible, or two names belong to one file.
         """
         source = Path(check_path(file, "file"))
         return cls(**schema.read_toml(source), source=source)
@@ -363,10 +361,8 @@ class Policy:
 
         Raises
         ------
-        ParameterError
-            If a file exists, or is outside.
-        FormatError
-            If an existing file is not a regular file.
+        ParameterError, FormatError
+            If a file exists, is outside, or is not a regular file.
         """
         check_flag(overwrite, "overwrite")
         check_flag(allow_outside, "allow_outside")

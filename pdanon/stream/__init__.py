@@ -109,23 +109,20 @@ def anonymize(
 
     Raises
     ------
-    FormatError
-        If there is no Parquet file, or other files would be skipped. If a file cannot be read; the
-        message names it and the row group. If a file is found twice, has other columns than the first, or
-        changes while it is read. If the release or the mapping cannot be written, for example on a full disk.
-    ParameterError
-        If the target exists or another run writes to it. If the target or the mapping is within the source,
-        or the mapping is within the target or has another ending. If equal rows may be recoded differently.
+    FormatError, ParameterError
+        If there is no Parquet file, or other files would be skipped. If a file cannot be read (the message
+        names it and the row group), is found twice, has other columns than the first, or changes while it is
+        read. If the release or the mapping cannot be written. If the target exists or another run writes to
+        it. If the target or the mapping is within the source, or the mapping is within the target or has
+        another ending. If equal rows may be recoded differently.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As in the algorithm. If the sample cannot decide.
 
     Warns
     -----
-    IdentifierWarning
-        If other columns that are not listed in ``keep`` may identify rows. Up to 10,000 of the first rows are
-        counted.
-    UselessWarning
-        If the released items are almost empty.
+    IdentifierWarning, UselessWarning
+        If other columns that are not listed in ``keep`` may identify rows (up to 10,000 of the first are
+        counted), or the released items are almost empty.
 
     Notes
     -----
@@ -139,14 +136,11 @@ def anonymize(
 
     Each file becomes one of the same relative path, with the same row groups, compression and other columns,
     which may identify rows. The list column becomes lists of text, or of the type of its items if items are
-    only suppressed. Of the metadata, only names and types of columns are kept.
+    only suppressed.
 
-    The files are written to a hidden, locked directory in the parent of the target, readable only by its
-    owner. When it is complete and on the disk, it gets the name of the target and the permissions of the
-    umask. The mapping is completely written just before. If the process is killed, there is no target, the
-    mapping may exist, and the next run to the same target removes the hidden files. After an error, at most
-    the mapping exists. On object storage, a directory has a file ``_INCOMPLETE`` while files arrive, and
-    ``_SUCCESS`` at the end; there are no locks. If a file cannot be sent, those sent before it are removed.
+    The files appear together when they are complete: the page of streams describes this. The mapping is
+    completely written just before, and may exist alone after an error. On object storage, a directory has a
+    file ``_INCOMPLETE`` while files arrive, and ``_SUCCESS`` at the end; there are no locks.
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
     distinct transactions, of at least 40 bytes and 16 an occurrence, and one row group, or two with more than
@@ -249,11 +243,10 @@ def audit(
 
     Raises
     ------
-    FormatError
+    FormatError, ColumnError, ItemsetDtypeError, ParameterError
         If there is no Parquet file, or other files would be skipped. If a file cannot be read, is found
-        twice, has other columns than the first, or changes while it is read.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If there is nothing to audit, or the guarantee covers other columns.
+        twice, has other columns than the first, or changes while it is read. If there is nothing to audit, or
+        the guarantee covers other columns.
 
     Notes
     -----
@@ -295,12 +288,8 @@ def risk(
 
     Parameters
     ----------
-    source : path
-        Original or released files, in any form that `anonymize` accepts.
-    column : str, optional
-        The list column. By default, the only one.
-    k, m
-        As in `pdanon.risk`.
+    source, column, k, m : path, str, int, int
+        Original or released files, in any form that `anonymize` accepts; the others as in `pdanon.risk`.
 
     Returns
     -------
@@ -339,12 +328,8 @@ def profile(
 
     Parameters
     ----------
-    source : path
-        The files, in any form that `anonymize` accepts.
-    column : str, optional
-        The list column. By default, the only one.
-    k, m
-        As in `pdanon.profile`.
+    source, column, k, m : path, str, int, int
+        The files, in any form that `anonymize` accepts; the others as in `pdanon.profile`.
 
     Returns
     -------
@@ -394,9 +379,7 @@ def attack(
         The original and its release, in any form that `anonymize` accepts.
     mapping : pandas.DataFrame
         The mapping of the release: ``mapping`` of its result, or the file that was written.
-    column : str, optional
-        The list column. By default, the only one.
-    m, n, random_state
+    column, m, n, random_state
         As in `pdanon.attack`.
 
     Returns
@@ -470,14 +453,10 @@ def from_long(
 
     Raises
     ------
-    ColumnError
-        If a column does not exist, or a person has several values in a kept column.
-    FormatError
-        If the source cannot be read, or the target cannot be written.
-    ItemsetDtypeError
-        If the item column holds lists.
-    ParameterError
-        If duckdb is not installed, a line has no person, or 20 or more lines all have different persons.
+    ColumnError, FormatError, ItemsetDtypeError, ParameterError
+        If a column does not exist, or a person has several values in a kept column. If the source cannot be
+        read, the target cannot be written, or the item column holds lists. If duckdb is not installed, a line
+        has no person, or 20 or more lines all have different persons.
 
     Notes
     -----

@@ -54,15 +54,11 @@ class Streamed(Distant):
         Number of rows of all files.
     parameters : dict
         The parameters of the call.
-    tried : pandas.DataFrame or None
-        If no algorithm was named: the algorithms tried on a sample, as in `Anonymized`.
-    sample : int or None
-        The number of rows of that sample.
-    risk : pandas.DataFrame or None
-        The risk beyond the guarantee, before and after, as in `pdanon.Anonymized`. None for tables with
-        quasi-identifiers, and if not all distinct transactions were in memory.
-    trace : pandas.DataFrame or None
-        The merges of ``rum_bound`` and ``tum_bound``, as in `pdanon.Anonymized`.
+    tried, sample : pandas.DataFrame or None, int or None
+        If no algorithm was named: the algorithms tried on a sample, and its number of rows.
+    risk, trace : pandas.DataFrame or None
+        As in `pdanon.Anonymized`. There is no risk of tables with quasi-identifiers, nor if not all distinct
+        transactions were in memory.
     rounds : pandas.DataFrame or None
         If not all distinct transactions were in memory: ``labels, rows, bytes`` of each interim decision and
         of the last, with the transactions that it read.

@@ -49,12 +49,8 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
     ----------
     source : path
         Parquet files, in any form that `anonymize` accepts.
-    unit : str
-        The column that identifies the person of a line.
-    item : str
-        The column of items, one per line.
-    counts : bool
-        Publish each line with an item, and cover how often a person has a label.
+    unit, item, counts : str, str, bool
+        As in `pdanon.by`.
 
     Returns
     -------
@@ -86,15 +82,7 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
 
 
 class ByPerson:
-    """Files of lines taken by person; made by `pdanon.stream.by`.
-
-    Parameters
-    ----------
-    source : path
-        The files.
-    units : Units
-        Their columns.
-    """
+    """Files of lines taken by person; made by `pdanon.stream.by`."""
 
     def __init__(self, source: str | os.PathLike[str], units: Units) -> None:
         self._source, self._units = source, units
@@ -164,7 +152,7 @@ class ByPerson:
 
     @called_by_name
     def risk(self, *, k: int, m: int = 2) -> pd.DataFrame:
-        """Measure the share of persons that an attacker with knowledge of a few items can single out.
+        """Measure the risk of persons, for the distinct items of all their lines.
 
         Parameters
         ----------
@@ -174,7 +162,7 @@ class ByPerson:
         Returns
         -------
         pandas.DataFrame
-            As of `pdanon.risk`, for the distinct items of all lines of a person.
+            As of `pdanon.risk`.
 
         Raises
         ------

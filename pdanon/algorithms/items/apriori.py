@@ -292,10 +292,8 @@ def vpa(
 
     Raises
     ------
-    InfeasibleError
-        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `direct`.
 
     Notes
     -----

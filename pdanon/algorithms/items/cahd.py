@@ -72,7 +72,7 @@ def cahd(
     m : int or None
         With k: maximum number of public items that the attacker knows. None: all public items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        With k: generalize to nodes of this hierarchy instead of sets. It may lack sensitive items.
+        With k: generalize to nodes of this hierarchy, as for ``Hierarchy.of``; it may lack sensitive items.
     refine : bool
         With k: move items between the sets afterwards, as `pdanon.refine` does, to lower the loss of the
         public items. Nodes of a hierarchy are not refined.

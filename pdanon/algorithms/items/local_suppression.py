@@ -148,18 +148,6 @@ def local_suppression(
     1        ['rice']
     2  ['rice' 'tea']
     3         ['tea']
-
-    With a hierarchy, rare codes become their category where they are rare:
-
-    >>> df = pd.DataFrame({"codes": [["I10", "J45"], ["I10", "J45"], ["I10", "J44"], ["I11"], ["I12"]]})
-    >>> tree = pdanon.Hierarchy.prefixes(["I10", "I11", "I12", "J44", "J45"], lengths=(1,))
-    >>> df.txanon.local_suppression(k=2, m=2, hierarchy=tree).frame
-               codes
-    0  ['I10' 'J45']
-    1  ['I10' 'J45']
-    2        ['I10']
-    3         ['I*']
-    4         ['I*']
     """
     return RECORD.release(locals())
 

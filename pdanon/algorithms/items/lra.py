@@ -49,10 +49,8 @@ def lra(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m : int, int or None
-        At least k rows match any m items that an attacker knows; None: all items. k is at least 2.
-    hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
+    k, m, hierarchy : int, int or None, Hierarchy or what describes one
+        As in `apriori`.
     parts : int
         Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
     keep : sequence of hashable
@@ -66,10 +64,8 @@ def lra(
 
     Raises
     ------
-    InfeasibleError
-        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `direct`.
 
     Notes
     -----

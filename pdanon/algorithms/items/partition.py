@@ -34,10 +34,8 @@ def partition(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k : int
-        Minimum number of rows in a group; all of them are published with equal lists. At least 2.
-    hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one.
+    k, hierarchy : int, Hierarchy or what describes one
+        As in `clump`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -48,10 +46,8 @@ def partition(
 
     Raises
     ------
-    InfeasibleError
-        If there are rows, but fewer than k; or if some rows contain an item, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `clump`.
 
     Notes
     -----

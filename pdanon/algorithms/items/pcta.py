@@ -263,10 +263,8 @@ def pcta(
     that add least utility loss, ``(2**size - 1) * weight * support``, compared as exact integers (then:
     smaller union, then item order). The weight of a cluster is the largest of its members.
 
-    **Secret ties.** An attacker who runs the public algorithm can exclude originals, so that a row has fewer
-    than k candidates. With ``random_state``, ties are broken by a drawn order of the items: such tables are
-    then rarer, but not impossible, and the loss may change in either direction. Keep the seed secret: reports
-    and evidence leave it out.
+    **Secret ties.** With ``random_state``, ties are broken by a drawn order of the items, so that an attacker
+    who runs the public algorithm can rarely exclude originals: see the page of limits. Keep the seed secret.
 
     With sensitive items, the other items are then merged until no sensitive item can be inferred from up to m
     sets: sets that end a breach first, then at the lowest NCP. A one-byte table of sets and distinct rows is
@@ -381,9 +379,7 @@ def upcta(
     cluster of the itemset in the fewest rows is suppressed (then: fewest items, then item order). With one
     block and no suppression, this is `pcta`.
 
-    Sensitive items are treated as in `pcta`.
-
-    Cost: as of `pcta`.
+    Sensitive items are treated as in `pcta`. Cost: as of `pcta`.
 
     References
     ----------
@@ -479,9 +475,7 @@ def coat(
     paper also requires subsets of a constraint in no row to be safe: `pdanon.constraints.with_subsets`. For
     ``random_state``, see `pcta`.
 
-    Sensitive items are treated as in `pcta`.
-
-    Cost: as of `pcta`.
+    Sensitive items are treated as in `pcta`. Cost: as of `pcta`.
 
     References
     ----------

@@ -201,7 +201,7 @@ def ps_rules(
     random_state : int, Generator or None
         Seed or generator of the sample; None is the seed 0.
     labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
+        Labels of the sets, as in `pcta`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

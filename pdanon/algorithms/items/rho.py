@@ -357,8 +357,8 @@ def td_control(
     rho, sensitive, m : float, iterable, int
         As in `suppress_control`.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        Hierarchy of the items, as for ``Hierarchy.of``. It may lack sensitive items: they are not
-        generalized.
+        Hierarchy of the items, as for ``Hierarchy.of``; an int is the fan-out of a balanced one. It may lack
+        sensitive items: they are not generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
     keep : sequence of hashable

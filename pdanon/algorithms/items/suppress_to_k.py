@@ -150,7 +150,6 @@ def suppress_to_k(
     Guarantee: ``PublicK(k, public)``. At first, all public items are suppressed. Then the item with the most
     occurrences that leaves k rows in every equivalence class is released (then: item order). An item that
     does not fit never fits later, so one pass by descending support suffices.
-
     Cost: memory linear in the size of the data; time of one pass over it.
 
     References
@@ -217,16 +216,8 @@ def suppress_public(
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one not
         ``private``.
-    h : float
-        Upper bound, in [0, 1], on the share of the rows that contain a private item.
-    k : int
-        Minimum number of rows that match an attacker's knowledge; at least 2.
-    p : int
-        Maximum number of public items that the attacker knows; at least 1. It has no effect, because no
-        public item is published.
-    private : list of items, Series of bool, or str
-        The private items; or a Series that marks each item as private; or the name of a second list column
-        whose items are all private. All other items are public.
+    h, k, p, private : float, int, int, list of items, Series of bool, or str
+        As in `coherence`. Items of a private column are private in all rows, and p has no effect.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -246,7 +237,6 @@ def suppress_public(
     Notes
     -----
     Guarantee: ``Coherence(h, k, p, private)``. Only the empty public itemset is left.
-
     Cost: memory and time linear in the size of the data.
 
     References

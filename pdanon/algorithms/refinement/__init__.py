@@ -96,20 +96,18 @@ def refine(
     With all items of a row, the rows that are part of a changed row are counted.
 
     With m of 2 or 3 or constraints, and any loss but UL, sets are annealed first, twice, each time in a
-    thread. In each of 40 sweeps (for NCP and LM, 80), each item may move to any set, with odds that fall
-    with the loss of the move. Supports in (0, k) are allowed on the way, at a price for each lacking row,
-    and all supports are exact; those of constraints up to k. The temperature falls from sweep to sweep. The
-    price rises until nothing is rare. Sets that are still rare in the end are merged, unless there are
-    constraints. The safe sets with the lowest loss are kept, at worst the first ones. If half of the time
-    limit is too short, there are fewer sweeps. Until the time limit, further annealings take twice as many
-    sweeps each. The moves below follow. There are only these moves with another m, with UL, and with more
-    than 4,096 sets (m = 3: 640 items).
+    thread. In each of 40 sweeps (for NCP and LM, 80), each item may move to any set, with odds that fall with
+    the loss of the move. Supports in (0, k) are allowed on the way, at a price for each lacking row that
+    rises until nothing is rare; all supports are exact, those of constraints up to k. Sets that are still
+    rare in the end are merged, unless there are constraints. The safe sets with the lowest loss are kept, at
+    worst the first ones. If half of the time limit is too short, there are fewer sweeps. Until the time
+    limit, further annealings take twice as many sweeps each. The moves below follow. There are only these
+    moves with another m, with UL, and with more than 4,096 sets (m = 3: 640 items).
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
-    of the number n of items, h the sum of the supports in the set, and q the sum of their squares. The second
-    root is s times the standard deviation of the supports. So an occurrence pays for being changed at all,
-    for the size of its set, and for a support that differs from the others. A suppressed occurrence costs
-    n + r. ``trace`` and ``tried`` show the sum divided by n + r and by the number of occurrences.
+    of the number n of items, h the sum of the supports in the set, and q the sum of their squares. A
+    suppressed occurrence costs n + r. ``trace`` and ``tried`` show the sum divided by n + r and by the number
+    of occurrences. The page of `refine` explains it.
 
     A move takes an item to another set or to a set of its own. A suppressed item may be restored. Sets stay
     within the blocks of ``utility``. Items take turns in order of their cost (then: the last in item order
@@ -136,8 +134,6 @@ def refine(
     Deletions: the annealing of `local_suppression` begins again with the release, three times, with at least
     twice as many sweeps. Every second one begins hotter. Each release that deletes less is kept. With m = 1,
     all deletions are necessary. Until the time limit, further ones take longer and longer.
-
-    Classes are refined one by one, as separate tables.
 
     Groups: rows take turns. Of the groups whose rows all contain the rarest nodes of a row, 1,000 are
     compared. The 8 with the most nodes in common are tried: the best move, or the best swap with one of their

@@ -67,7 +67,6 @@ def cluster(
     row joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published
     values are one class. With ``max_suppressed``, rows that differ from most of their cluster may be
     suppressed if k rows are left in it.
-
     Cost: time of rows squared / k and memory of a few numbers a row, for each column.
 
     References
@@ -126,10 +125,8 @@ def k_member(
         One row per person. It is not modified.
     k, quasi, hierarchies : int, sequence of hashable, mapping
         As in `cluster`.
-    random_state : int, Generator or None
-        Seed or generator of the random number that selects the first row; None is the seed 0.
-    max_suppressed : float
-        Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
+    random_state, max_suppressed : int or Generator, float
+        As in `cluster`; only the first row is random.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -140,10 +137,8 @@ def k_member(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `cluster`.
 
     Notes
     -----
@@ -157,7 +152,6 @@ def k_member(
     Information loss is that of the paper. A range costs its share of the whole range, and a set of several
     values costs everything. A node costs its height above the leaves, divided by the height of the
     hierarchy. ``NCP_relational`` counts leaves instead of heights, as everywhere.
-
     Cost: time of rows squared and memory of a few numbers a row, for each column.
 
     References

@@ -59,10 +59,8 @@ def full_subtree(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `cluster`.
 
     Notes
     -----

@@ -57,10 +57,8 @@ def incognito(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `cluster`.
 
     Notes
     -----
@@ -76,9 +74,9 @@ def incognito(
     deeper. Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of
     pairs, and so on. Other values without a hierarchy have two levels: themselves and the set of all.
 
-    Cost: time of the rows for each combination of levels that is counted. Their number grows with the
-    product of the heights and doubles with each column. Up to about eight columns are practical, and more
-    than 5 million combinations raise an error.
+    Cost: time of the rows for each combination of levels that is counted. Their number grows with the product
+    of the heights and doubles with each column: up to about eight are practical, and over 5 million raise an
+    error.
 
     References
     ----------

@@ -47,10 +47,8 @@ def mondrian(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `cluster`.
 
     Notes
     -----
@@ -61,7 +59,6 @@ def mondrian(
     split into the children of their lowest common ancestor. Parts with equal published values are one class.
     With ``max_suppressed``, rows that differ from most of their part are then suppressed if that loses less.
     Rows that gain the most for each suppressed row come first.
-
     Cost: time of rows times the logarithm of rows, for each column, and memory of a few numbers a row.
 
     References

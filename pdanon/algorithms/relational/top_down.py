@@ -50,10 +50,8 @@ def top_down(
 
     Raises
     ------
-    InfeasibleError
-        If there is at least one row, but fewer than k.
-    HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If a hierarchy (no tree, or values are missing), a column or a parameter is invalid.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
+        As in `cluster`.
 
     Notes
     -----

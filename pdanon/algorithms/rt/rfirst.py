@@ -72,7 +72,6 @@ def rfirst(
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``. The clusters are as small as
     possible, as with :func:`pdanon.rum_bound` without a merge. Where fewer than k rows of a cluster have
     items, all its items are suppressed. The others are refined as by `pdanon.rum_bound`.
-
     Cost: that of the clusters and of anonymizing the transactions of each.
 
     References
@@ -166,7 +165,6 @@ def tfirst(
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``. The parts are those of
     :func:`pdanon.lra`, which ignore the quasi-identifiers. Where fewer than k rows of a part have items, all
     its items are suppressed. The others are refined as by `pdanon.rum_bound`.
-
     Cost: that of anonymizing the transactions of each part.
 
     References

@@ -154,8 +154,8 @@ def rules(
     frame, column : pandas.DataFrame, hashable
         Original or released rows, and their list column, by default the only one.
     min_support, min_confidence : float
-        Minimum share, in (0, 1], of the rows that contain all items of a rule, and of those with its
-        antecedent.
+        Minimum share, in (0, 1], of the rows that contain all items of a rule; and their share among the rows
+        with its antecedent.
     max_size : int, optional
         Maximum number of items of a rule, both sides together. By default any.
 
@@ -176,7 +176,6 @@ def rules(
     -----
     Confidences are compared with the minimum as exact fractions. In a release, a label is an item: a rule
     over ``(a,b)`` is a statement about rows that contain a or b.
-
     Cost: that of `frequent_itemsets`, and time to look up each subset of each frequent itemset.
 
     Examples

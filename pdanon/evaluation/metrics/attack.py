@@ -235,19 +235,20 @@ def attack(
     Wilson's interval has the rate of all possible cases in 95 of 100 simulations or more [1]_.
 
     **With a sample**, each case is a person at risk: a row that holds m items which fewer than k rows hold
-    together, and m such items, both drawn uniformly. For each candidate row, the attacker estimates the
-    probability that its labels stand for the known items. This is naive Bayes: an item is as probable as it
-    is frequent among the items of its label, times the share of its rows in the sample with each other label
-    of the candidate row. The attacker guesses the row with the largest probability. A person is *named* if
-    the guess is right. ``rate`` is the share without a sample, for the same persons.
+    together, and m such items, both drawn uniformly. The attacker estimates by naive Bayes how
+    probably the labels of each candidate row stand for the known items: an item is as probable as it is
+    frequent among the items of its label, times the share of its rows in the sample with each other label of
+    the row. The attacker guesses the most probable row. A person is *named* if the guess is right. ``rate``
+    is the share without a sample, for the same persons.
 
     In a release with deletions, as of `local_suppression`, this attacker knows what the row of the person
     lost. A second one only knows how many rows lost each item: a candidate row has the label of each known
     item, or may have lost it. ``named`` and ``largest`` are those of the attacker who names more persons;
     ``sample`` states which. The second one is often too sure: ``largest`` is then far above ``named``.
 
-    A real attacker may learn better: the figures are no upper bound. With a split, the attacker has half as
-    many rows as the release. Where they include the attacked row, a known item is weighed without it.
+    A real attacker may learn better: the figures are no upper bound. Held-out rows are the fairest sample.
+    With a split, the attacker has half as many rows as the release. Where they include the attacked row,
+    a known item is weighed without it.
 
     Cost: the rows of the rarest label of each case. With a sample also one count of the rows at risk, and for
     each known label its rows in the sample, times the items of the label. With deletions, the occurrences of

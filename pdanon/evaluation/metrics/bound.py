@@ -78,10 +78,9 @@ def bound(
     ``utility`` are, and whatever is suppressed to hide emptied rows. It does not hold if rows are recoded
     separately, nor for disassociation.
 
-    The bound for deletions holds for every release whose rows are subsets of the original ones. Without the
-    labels of sets and nodes, any other release is such a release, with the same guarantee, so it changes no
-    fewer occurrences. An item in fewer than k rows must disappear from them. Of a rare pair, each of its rows
-    must lose an item. So of a clique of rare pairs in a row, the row keeps one item at most. The cliques of a
+    The bound for deletions holds for every release whose rows are subsets of the original ones, and for all
+    others, as these are such releases without the labels of sets and nodes. An item in fewer than k rows must
+    disappear from them. Of a clique of rare pairs in a row, the row keeps one item at most. The cliques of a
     row are disjoint, and their losses are summed over all rows.
 
     Proof for sets. If all items of an itemset are published as they are, the release has the itemset in the

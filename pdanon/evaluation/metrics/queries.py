@@ -537,10 +537,8 @@ class Workload:
         probability in each row of a group is the count divided by the size of the group.
 
         After `local_suppression`, counts are lower bounds. With ``"retained"``, those of single items are
-        exact. Those of frequent pairs are nearer on average, and still too low: items are deleted where they
-        make rare pairs. A pair may also be estimated too high, if one of its items is deleted often, but
-        not beside the other. The mapping is secret, so only its owner can estimate in this way.
-
+        exact, and those of frequent pairs are nearer on average, but still too low: items are deleted where
+        they make rare pairs. The mapping is secret, so only its owner can estimate in this way.
         Cost: for each query, the rows with a label of its rarest item, split among the threads.
 
         References

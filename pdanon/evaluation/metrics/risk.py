@@ -102,10 +102,6 @@ def risk(
     1      2     0.333333      1.0   <NA>     3
     2      1     0.333333      1.0      2     3
     3      2     0.333333      1.0      2     3
-    >>> df.assign(age=[30, 41, 41]).txanon.risk(k=2, m=1, quasi=["age"]).head(2)
-       known  singled_out   below_k  items  rows
-    0      0     0.333333  0.333333   <NA>     3
-    1      1     1.000000  1.000000   <NA>     3
     """
     refuse_chunks(check_frame(frame))
     with show_activity("risk"):
