@@ -210,16 +210,13 @@ def _kind_of(value: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """The releases of a series, with the label of each item in each release.
-
-    ``labels`` are the codes of items by release, `SUPPRESSED`, or `UNKNOWN` if no row can have it.
-    """
+    """The releases of a series, with the label of each item in each release."""
 
     persons: Persons
     frames: list[pd.DataFrame]
     columns: list[Itemsets]
     items: pa.Array
-    labels: list[Codes]
+    labels: list[Codes]  # of items by release; `SUPPRESSED`, or `UNKNOWN` if no row can have it
 
     @classmethod
     def of(cls, releases: Sequence[Released], column: Hashable | None, key: Any) -> Series:
@@ -323,17 +320,14 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Releases of a series, and the persons that an attacker knows to be in all of them.
-
-    ``codes`` and ``offsets`` are the joint labels of each person, and ``of_item`` that of each item.
-    """
+    """Releases of a series, and the persons that an attacker knows to be in all of them."""
 
     series: Series
     releases: tuple[int, ...]
     persons: Numbers
     codes: Codes
     offsets: Offsets
-    of_item: Codes
+    of_item: Codes  # the joint label of each item
     n_labels: int
 
     @property

@@ -39,11 +39,7 @@ from pdanon.recoding.result import Anonymized
 
 
 class Moles:
-    """The minimal moles of some rows.
-
-    ``single`` marks the items that are moles alone, and ``larger`` are the minimal moles of 2 to p items.
-    Rows that are equal on the relevant items are counted once, with their number.
-    """
+    """The minimal moles of some rows."""
 
     def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
         k, above, below = guarantee.k, guarantee.h.numerator, guarantee.h.denominator
@@ -54,7 +50,7 @@ class Moles:
         public = public[np.argsort(supports[public], kind="stable")]  # rare prefixes match few rows
         peaks = _Numbered(parts, public, relevant).peaks()
         breaching = peaks * below > above * supports[public]
-        self.single = knowable.copy()
+        self.single = knowable.copy()  # the items that are moles alone
         self.single[public[~breaching]] = False
         rows = _Numbered(parts, public[~breaching], relevant)
         p = guarantee.p if efforts is None else most_items(efforts, guarantee.p)

@@ -131,10 +131,7 @@ def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
 
 
 class Parts:
-    """The parts of rows, to find the part of equal rows later.
-
-    Only the first row of each run of equal parts is stored: those of `divide_rows` are runs.
-    """
+    """The parts of rows, to find the part of equal rows later."""
 
     def __init__(self, itemsets: Itemsets, parts: Codes) -> None:
         index = SupportIndex.of(itemsets)

@@ -75,10 +75,7 @@ _BATCH = 3000  # clauses added per round: larger programs are slower, and most c
 
 
 class Packing:
-    """The choice of nodes to publish as a 0-1 program, with an upper bound on the worth of any choice.
-
-    ``worth`` is the saving by publishing each node. Memory: 17 bytes per path of a clause.
-    """
+    """The choice of nodes to publish as a 0-1 program, with an upper bound on the worth of any choice."""
 
     def __init__(self, cut: Cut, hierarchy: Hierarchy, worth: Numbers, *, k: int, pairs: bool) -> None:
         self.most = int(worth.sum())  # upper bound on the worth of any choice

@@ -65,10 +65,7 @@ class _Waiting(NamedTuple):
 
 
 class Bisection:
-    """A partition of items that begins with one set, which is split.
-
-    A set is identified by its smallest member. Memory: 5 bytes per row and 4 per occurrence of the items.
-    """
+    """A partition of items that begins with one set, which is split."""
 
     def __init__(self, rules: RuleCheck, items: NDArray[np.intp], weights: Numbers | None) -> None:
         self.rules = rules

@@ -182,11 +182,7 @@ class _Step(NamedTuple):
 
 
 class Expansion:
-    """A cut of a hierarchy, with suppressed nodes and suppressed sensitive items.
-
-    A published node costs its NCP for each original occurrence below it, a suppressed one 1: integers, as
-    multiples of 1 / leaves.
-    """
+    """A cut of a hierarchy, with suppressed nodes and suppressed sensitive items."""
 
     def __init__(
         self,
