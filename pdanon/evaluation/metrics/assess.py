@@ -393,10 +393,8 @@ class Game:
     def _overlap(
         self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex, n: int
     ) -> Iterator[tuple[Numbers, Floats]]:
-        """Yield the rows nearest to the labels of some items of each person, and their overlaps.
-
-        They are all rows that share a label; or more than n of them, and no other row is as near as these n.
-        """
+        """Yield the rows nearest to the labels of some items of each person, and their overlaps."""
+        # They are all rows that share a label; or more than n of them are nearer than any other row.
         items = csr(codes, offsets, self.labels.shape[0], _ONE)
         wanted = items @ self.labels
         wanted.data[:] = 1
