@@ -24,6 +24,7 @@ from tests.benchmarks.measure import machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
 N_ROWS, N_KINDS, N_FREQUENT, N_ITEMS, N_RELEASES, NEAREST = 100, 5, 8, 120, 2000, 10
+ATTACKS = ("singling out", "linkability", "inference")  # whose true risk is known
 N_ATTACKS = (20, N_ROWS)
 COLUMNS = "| attack | attacks | true risk, % | hold that of the release, % | of all releases, % |"
 
@@ -175,7 +176,9 @@ def simulated(kind: str, seeds: range, n_attacks: Sequence[int] = N_ATTACKS) -> 
         truth = pd.DataFrame(true_shares(released, labels, original, control), index=["one", "other"]).T
         held_back = as_frame(control, N_ROWS)
         for n in n_attacks:
-            found = df.txanon.assess(result, held_back, n_attacks=n, random_state=rng).set_index("attack")
+            found = df.txanon.assess(
+                result, held_back, attacks=ATTACKS, n_attacks=n, random_state=rng
+            ).set_index("attack")
             yield found.join(truth).assign(asked=n, seed=seed)
 
 

@@ -81,7 +81,7 @@ def join_persons(units: Iterable[Any], rows: Iterable[Any], *, counts: bool) -> 
     known = defaultdict[Any, Counter[Any]](Counter)
     for person, row in zip(units, rows, strict=True):
         known[person].update([] if is_missing(row) else row if isinstance(row, ROW_TYPES) else [row])
-    joined = [[*(own.elements() if counts else own)] for own in known.values()]
+    joined = [sorted(own.elements() if counts else own, key=repr) for own in known.values()]
     return pd.DataFrame({0: pd.Series(joined, dtype=object)})
 
 

@@ -206,6 +206,11 @@ def test_rows_of_persons_hide_nobody():
     assert frame.txanon.by("who").audit(k=2, m=1, independent=True).holds
 
 
+def test_the_order_of_the_rows_of_a_person_does_not_matter():
+    frame = frame_of([["rice"], ["tea"], ["tea"], ["rice"]]).assign(who=[1, 1, 2, 2])
+    assert frame.txanon.by("who").audit(TransactionalK(k=2), independent=True).holds
+
+
 def test_other_columns_of_persons_are_refused():
     persons = frame_of(ROWS).assign(who=[1, 1, 2], age=30).txanon.by("who")
     with pytest.raises(ParameterError, match=r"(?s)covers no other columns.*1 columns.*leave out all"):
