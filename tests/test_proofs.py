@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations, product
+from os import environ
 from pathlib import Path
+from random import Random
+from shutil import copy2, copytree, ignore_patterns
 
 import against
 import model
 import pandas as pd
 import pytest
 from conftest import frame_of, promised, row_lists, rows_of
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
+from mutants.faults import ROOT, read_faults
 
 import pdanon
-from examples import examples
+from examples import ALL, examples
 from pdanon import guarantees
+from pdanon.algorithms.engines import plan
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.skeleton import suffices
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
+from pdanon.itemsets.support import SupportIndex
 
 PROOFS = Path(__file__).parents[1] / "docs" / "proofs"
 CLAIMS, REFUTED = model.claims(), model.refuted()
@@ -203,6 +214,17 @@ def relabelled(rows, merge):
     return [recoded(row, merge) for row in rows]
 
 
+def became_of(result):
+    """The label of each item of a global recoding, None if it is suppressed."""
+    labels = result.mapping["generalized"].astype(object).where(result.mapping["generalized"].notna(), None)
+    return dict(zip(result.mapping["item"], labels, strict=True))
+
+
+def words(text):
+    """Rows of items with one letter."""
+    return [frozenset(row) for row in text.split()]
+
+
 def parts_of(rows, part_of):
     found = {}
     for row, part in zip(rows, part_of, strict=False):
@@ -227,6 +249,36 @@ def test_each_lemma_has_a_test_and_each_test_a_lemma():
     named = [f"test_lemma_{name.replace(' ', '_')}" for name, _ in lemmas()]
     assert named == [f"test_lemma_{anchor.replace('-', '_')}" for _, anchor in lemmas()]
     assert sorted(named) == sorted(name for name in globals() if name.startswith("test_lemma_"))
+
+
+# Faults of tests/mutants that break a lemma, by the lemma: its test finds them with few examples.
+FOUND = {
+    "deletions_keep_candidates": ["deletions-larger", "deletions-emptied"],
+    "chunks_fit_together": ["disassociate-parts"],
+    "listed_sets_may_become_rare": ["clusters-unique"],
+    "units_become_rows": ["unit-lines-vanish"],
+}
+FAULTS = {fault.name: fault for fault in read_faults()}
+
+
+def test_found_faults_and_their_tests_exist():
+    assert {f"test_lemma_{name}" for name in FOUND} <= globals().keys()
+    assert {name for names in FOUND.values() for name in names} <= FAULTS.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not ALL, reason="runs a test for each fault")
+@pytest.mark.parametrize(("lemma", "name"), [(lemma, name) for lemma in FOUND for name in FOUND[lemma]])
+def test_the_test_of_a_lemma_finds_the_fault(lemma, name, tmp_path):
+    others = ignore_patterns("__pycache__", "benchmarks", "measured")
+    for folder in ("pdanon", "tests", "docs"):
+        copytree(ROOT / folder, tmp_path / folder, ignore=others)
+    copy2(ROOT / "pyproject.toml", tmp_path)
+    FAULTS[name].apply(tmp_path)
+    variables = {**environ, "PYTHONPATH": str(tmp_path), "PDANON_EXAMPLES": ""}
+    command = [sys.executable, "-m", "pytest", "-n", "0", f"tests/test_proofs.py::test_lemma_{lemma}"]
+    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
+    assert done.returncode == 1, done.stdout  # a test failed
 
 
 ORIGINALS = [frozenset(each) for size in range(4) for each in combinations("abc", size)]
@@ -282,34 +334,39 @@ def test_lemma_merging_keeps_sizes(rows, k, m, merge):
 
 @FEW
 @given(ROWS, KS)
+@example(words("abc"), 2)
 def test_lemma_listed_sets_may_become_rare(rows, k):
-    merged = relabelled([frozenset(row) for row in ("c", "ab", "c")], {"a": "a", "b": "y", "c": "y"})
-    assert support([frozenset(row) for row in ("c", "ab", "c")], frozenset("ac")) == 0
+    merge = {"a": "a", "b": "y", "c": "y"}
+    merged = relabelled(words("c ab c"), merge)
+    assert support(words("c ab c"), frozenset("ac")) == 0
     assert support(merged, frozenset("ay")) == 1
-    listed, rows = [frozenset("ac"), frozenset("bd")], rows + [frozenset(item) for item in ITEMS]
+    mapping = pd.DataFrame(merge.items(), columns=["item", "generalized"]).assign(group=0)
+    guarantee = pdanon.PrivacyConstraints(k=2, constraints=[["a", "c"]], mapping=mapping)
+    assert guarantee.audit(frame_of(merged)).rows_at_risk == 1
+    listed, rows = words("ac bd abc"), rows + words("a b c d")
     result = infeasible(
         frame_of(rows).txanon.pcta, **promised(k=k, constraints=[sorted(each) for each in listed])
     )
     if result is not None:
-        became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
-        shown = rows_of(result.frame)
+        became, shown = became_of(result), rows_of(result.frame)
         for known in listed:
             assert support(shown, recoded(known, became)) not in range(1, k)
 
 
 @FEW
-@given(ROWS, KS, MS)
-def test_lemma_a_step_up_merges(rows, k, m):
+@given(ROWS, KS, MS, st.sampled_from(["apriori", "direct", "vpa", "optimal", "hghs", "mhghs"]))
+def test_lemma_a_step_up_merges(rows, k, m, name):
     """A release by a cut is the original with its labels merged, at and below each node."""
     tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
-    result = infeasible(frame_of(rows).txanon.apriori, k=k, m=m, hierarchy=tree)
+    own = {"parts": 2} if name == "vpa" else {}
+    result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, hierarchy=tree, **own)
     if result is None:
         return
-    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    became = became_of(result)
     assert rows_of(result.frame) == [recoded(row, became) for row in rows]
-    below = {"x": "ab", "y": "cd", "*": "abcd"}
+    below = {"x": "ab", "y": "cd", "*": "abcd", None: ""}
     for item, label in became.items():
-        assert {became[other] for other in below.get(label, item) if other in became} == {label}
+        assert {became[other] for other in below.get(label, item) if other in became} <= {label}
     assert not rare_sets(rows_of(result.frame), k, m)
 
 
@@ -322,20 +379,30 @@ def test_lemma_suppression_keeps_supports(rows, gone, k, m):
 
 
 @given(ROWS, KS)
+@example(words("a"), 2)
+@example(words("ab a b"), 2)
 def test_lemma_whole_rows(rows, k):
     rare = rare_sets(rows, k, 4)
     assert (not rare) == all(support(rows, row) >= k for row in rows if row)
+    audit = frame_of(rows).txanon.audit(pdanon.KmAnonymity(k, None))
+    assert audit.holds == (len(rows) >= k and not rare)
 
 
 @FEW
-@given(row_lists(ITEMS, longest=3, most=6), KS, MS)
-def test_lemma_searches_end(rows, k, m):
+@given(row_lists(ITEMS, longest=3, most=6), KS, st.sampled_from([1, 2, 3, None]), st.booleans())
+def test_lemma_searches_end(rows, k, m, refined):
     n_rows, n_filled = len(rows), sum(map(bool, rows))
     for name in ("pcta", "coat", "upcta", "direct"):
-        tree = {"hierarchy": {"*": ["a", "b", "c", "d"]}} if name == "direct" else {}
-        result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, **tree)
+        own = {"hierarchy": {"*": ["a", "b", "c", "d"]}} if name == "direct" else {"refine": refined}
+        result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, **own)
         assert (result is None) == (0 < n_rows < k or 0 < n_filled < k)
-        assert result is None or not rare_sets(rows_of(result.frame), k, m)
+        assert result is None or not rare_sets(rows_of(result.frame), k, m or 4)
+
+
+def hides(rows, shown, k):
+    """Whether no row, at least k rows, or all rows with items are emptied."""
+    emptied = sum(bool(row) and not now for row, now in zip(rows, shown, strict=True))
+    return emptied not in range(1, k) or not any(shown)
 
 
 @FEW
@@ -351,21 +418,44 @@ def test_lemma_emptied_rows_hide(rows, k, m, blocks):
     if result is None:
         return
     shown = rows_of(result.frame)
-    emptied = sum(bool(row) and not now for row, now in zip(rows, shown, strict=True))
-    assert emptied not in range(1, k) or not any(shown)
+    assert hides(rows, shown, k)
     assert not rare_sets(shown, k, m)
+    gone = {min(set().union(*rows), default="a")}
+    left = [row - gone for row in rows]
+    mapping = result.mapping.assign(
+        generalized=[None if item in gone else item for item in became_of(result)]
+    )
+    audit = frame_of(left).txanon.audit(pdanon.KmAnonymity(k, m, mapping=mapping))
+    assert audit.holds == (hides(rows, left, k) and not rare_sets(left, k, m))
+
+
+TALL = {"x": {"p": ["a", "b"], "q": ["c", "d"]}, "y": ["e", "f"]}
+HOW = [{}, {"deletion_price": 10}, {"hierarchy": TALL}]
 
 
 @FEW
-@given(row_lists(ITEMS, most=7, least=3), KS, MS)
-def test_lemma_deletions_keep_candidates(rows, k, m):
-    shown = rows_of(frame_of(rows).txanon.local_suppression(k=k, m=m).frame)
-    assert all(now <= row for row, now in zip(rows, shown, strict=True))
-    deleted = frozenset().union(*(row - now for row, now in zip(rows, shown, strict=True)))
-    for row in rows:
+@given(row_lists(longest=4, most=9, least=3), KS, MS, st.sampled_from(HOW))
+@example(words("abc ab ac bc"), 2, 3, {})
+@example(words("a ab b c"), 2, 1, {})
+def test_lemma_deletions_keep_candidates(rows, k, m, how):
+    """The labels of a person's row that stand for what is deleted nowhere are in k rows."""
+    result = frame_of(rows).txanon.local_suppression(k=k, m=m, **how)
+    shown, own, labels = rows_of(result.frame), {}, {}
+    for group, item, label in result.mapping[["group", "item", "generalized"]].itertuples(index=False):
+        own[group, item] = None if pd.isna(label) else label
+        labels.setdefault(item, set()).add(own[group, item])
+    numbers = result.groups.tolist()
+    became = [{item: own[group, item] for item in row} for row, group in zip(rows, numbers, strict=True)]
+    assert shown == [*map(recoded, rows, became)]
+    assert how or all(now <= row for row, now in zip(rows, shown, strict=True))
+    assert not rare_sets(shown, k, m)
+    assert hides(rows, shown, k)
+    for row, here in zip(rows, became, strict=True):
         for known in model.known_parts(row, m):
-            assert support(shown, known) not in range(1, k)
-            assert support(shown, known - deleted) >= k
+            left = {item for item in known if None not in labels[item]}
+            assert support(shown, recoded(left, here)) >= k
+            found = [place for place, now in enumerate(shown) if all(now & labels[item] for item in left)]
+            assert len(found) >= k
 
 
 @FEW
@@ -376,13 +466,15 @@ def test_lemma_equal_rows_match(rows, k, name):
         return
     shown = result.frame["items"].map(tuple).tolist()
     assert min(shown.count(row) for row in shown) >= k
+    audit = frame_of(rows).txanon.audit(pdanon.TransactionalK(k=k))
+    assert audit.holds == (min(map(rows.count, rows)) >= k)
     assert not rare_sets([frozenset(row) for row in shown], k, 3)
 
 
 @given(
     st.lists(st.integers(0, 9), min_size=2, max_size=16),
     KS,
-    st.sampled_from(["mondrian", "cluster", "partition"]),
+    st.sampled_from(["mondrian", "cluster", "k_member", "partition"]),
 )
 def test_lemma_parts_of_k_rows(values, k, name):
     if len(values) < k:
@@ -390,7 +482,10 @@ def test_lemma_parts_of_k_rows(values, k, name):
     if name == "partition":
         result = pdanon.partition(frame_of([{ITEMS[value % 3]} for value in values]), k=k, hierarchy=TREE)
     else:
-        result = getattr(pdanon, name)(pd.DataFrame({"q": values}), k=k, quasi=["q"])
+        frame = pd.DataFrame({"q": values})
+        result = getattr(pdanon, name)(frame, k=k, quasi=["q"])
+        audit = pdanon.KAnonymity(k=k, quasi=["q"]).audit(frame)
+        assert audit.holds == (min(map(values.count, values)) >= k)
     assert result.groups.value_counts().min() >= k
 
 
@@ -485,8 +580,8 @@ def test_lemma_rows_can_be_exchanged(name, data):
 
 
 @FEW
-@given(ROWS, PARTS, KS, MS, st.integers(2, 3))
-def test_lemma_parts_add_up(rows, part_of, k, m, l):  # noqa: E741
+@given(ROWS, PARTS, KS, MS, st.integers(2, 3), st.sampled_from(["lra", "rfirst", "tfirst"]))
+def test_lemma_parts_add_up(rows, part_of, k, m, l, name):  # noqa: E741
     parts = parts_of(rows, part_of)
     rare = [rare_sets(part, k, m) for part in parts]
     assert any(rare) or not rare_sets(rows, k, m)
@@ -495,9 +590,13 @@ def test_lemma_parts_add_up(rows, part_of, k, m, l):  # noqa: E741
         if all(held * l <= n for held, n in shares):
             assert support(rows, known | {"d"}) * l <= support(rows, known)
     tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
-    result = infeasible(frame_of(rows).txanon.lra, k=k, m=m, hierarchy=tree, parts=2)
+    own = {"rfirst": {}, "tfirst": {"parts": 2}}.get(name)
+    asked = {"hierarchy": tree, "parts": 2} if own is None else {"quasi": ["sex"], **own}
+    frame = frame_of(rows).assign(sex=part_of[: len(rows)])
+    result = infeasible(getattr(pdanon, name), frame, "items", k=k, m=m, **asked)
     if result is not None:
         groups = parts_of(rows_of(result.frame), result.groups)
+        assert name == "lra" or min(map(len, groups)) >= k
         assert not any(rare_sets(part, k, m) for part in groups)
 
 
@@ -524,10 +623,19 @@ def test_lemma_no_mole_appears(rows, k, p, h):
         assert result is None or not moles(rows_of(result.frame), k, p, h)
 
 
+@FEW
 @given(ROWS, st.frozensets(st.sampled_from("ab")), st.frozensets(st.sampled_from("cd"), min_size=1))
 def test_lemma_rules_to_more_items_are_weaker(rows, known, sensitive):
     for more in ({"c"}, {"d"}, {"c", "d"}):
         assert support(rows, known | sensitive | more) <= support(rows, known | sensitive)
+    rules, own = [(sorted(known), sorted(sensitive))], frozenset().union(*rows)
+    if not known or not known | sensitive <= own:
+        return
+    result = infeasible(frame_of(rows).txanon.ps_rules, k=2, c=0.5, rules=rules)
+    if result is not None:
+        shown, labels = rows_of(result.frame), recoded(known, became_of(result))
+        assert support(shown, labels) != 1
+        assert support(shown, labels | sensitive) * 2 <= support(shown, labels)
 
 
 @given(row_lists("abcs", most=8, least=1))
@@ -550,10 +658,15 @@ def test_lemma_the_largest_of_equal_sets_is_surest(rows):
             bound = Fraction(len(same), len(same) + least)
             between = (part for part in model.known_parts(row - {SECRET}, 3) if known <= part)
             assert all(confidence(part) <= bound for part in between)
+    if owners:
+        uncertain = pdanon.RhoUncertainty(rho=0.5, sensitive=[SECRET])
+        safe = all(confidence(known) <= Fraction(1, 2) for known in sets | {frozenset()})
+        assert frame_of(rows).txanon.audit(uncertain).holds == safe
 
 
 @FEW
 @given(row_lists("abst", longest=4, most=8, least=2), st.integers(2, 3))
+@example(words("as b"), 2)
 def test_lemma_groups_leave_a_safe_rest(rows, p):
     secrets = sorted({item for row in rows for item in row} & {"s", "t"})
     if not secrets or not any(row & {"a", "b"} for row in rows):
@@ -567,12 +680,16 @@ def test_lemma_groups_leave_a_safe_rest(rows, p):
 
 @FEW
 @given(
-    st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1, max_size=3), min_size=2, max_size=5), KS, MS
+    st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1, max_size=3), min_size=2, max_size=5),
+    KS,
+    MS,
+    st.integers(3, 5),
 )
-def test_lemma_chunks_fit_together(rows, k, m):
+@example(words("b a ab bc cd cde ce"), 2, 2, 5)
+def test_lemma_chunks_fit_together(rows, k, m, most):
     if len(rows) < k:
         return
-    result = infeasible(pdanon.disassociate, frame_of(rows), k=k, m=m)
+    result = infeasible(pdanon.disassociate, frame_of(rows), k=k, m=m, max_cluster=most)
     tables = None if result is None else against.all_tables(result.frame)
     for known in {part for row in rows for part in model.known_parts(row, m)} if tables else ():
         assert max(support(table, known) for table in tables) >= k
@@ -580,14 +697,20 @@ def test_lemma_chunks_fit_together(rows, k, m):
 
 @given(ROWS)
 def test_lemma_equal_rows_have_weights(rows):
-    weights = Counter(rows)
-    for known in {part for row in rows for part in model.known_parts(row, 4)}:
+    weights, index = Counter(rows), SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"])).distinct()
+    assert index.n_rows == len(rows)
+    occurring = {part for row in rows for part in model.known_parts(row, 4)}
+    for known in occurring:
         assert sum(n for row, n in weights.items() if known <= row) == support(rows, known)
+    for k in (2, 3):
+        assert index.at_risk(k, 2).any() == bool(rare_sets(rows, k, 2))
 
 
+@FEW
 @given(st.lists(st.frozensets(st.sampled_from("abcdef"), max_size=3), max_size=8), st.data())
 def test_lemma_pairs_decide(rows, data):
     published = [frozenset("abc"), frozenset("def")]
+    table = rows
     rows = [row for row in rows if len(row) <= 2 or all(len(row & own) <= 1 for own in published)]
     within = [data.draw(st.frozensets(st.sampled_from(sorted(own)))) for own in published]
     one, other = data.draw(st.sampled_from([within, [within[0], published[0] - within[0]]]))
@@ -602,6 +725,17 @@ def test_lemma_pairs_decide(rows, data):
     assert supports(one) == sum(bool(row & one) for row in rows)
     assert across == sum(bool(row & one) and bool(row & other) for row in rows)
 
+    # A release by pairs, and by the rows that are asked for, is that by all rows.
+    itemsets, counts = Itemsets.from_series(frame_of(table)["items"]), PairCounts()
+    counts.add(ListColumns(itemsets))
+    for m in (1, 2, 3):
+        assert suffices("pcta", {"guarantee": pdanon.KmAnonymity(2, m)}) == (m < 3)
+    result = infeasible(frame_of(table).txanon.pcta, k=2, m=2)
+    by_pairs = plan("pcta", {"k": 2, "m": 2}).by_pairs
+    decision = infeasible(by_pairs, counts, lambda request: [request.find(itemsets)])
+    assert (decision is None) == (result is None)
+    assert result is None or decision.mapping.equals(result.mapping)
+
 
 @FEW
 @given(row_lists(ITEMS, most=6, least=3), row_lists(ITEMS, most=3), KS, MS)
@@ -614,6 +748,10 @@ def test_lemma_added_rows_keep_matches(rows, more, k, m):
     for labels in {part for row in old for part in model.known_parts(row, m)}:
         assert support(old + new, labels) >= support(old, labels) >= k
     assert all(not labels <= row for labels in rare_sets(old + new, k, m) for row in old)
+    people = frame_of(rows + more)
+    audit = frame_of(rows).txanon.audit(pdanon.KMap(k=k, m=m, population=people))
+    known = {part for row in rows for part in model.known_parts(row, m)}
+    assert audit.holds == all(support(rows + more, part) >= k for part in known)
 
 
 @FEW
@@ -627,9 +765,7 @@ def test_lemma_series_only_merge(rows, more, k, m, name):
     second = first and infeasible(release, frame_of(rows + more), k=k, m=m, start=first, **tree)
     if second is None:
         return
-    maps = [
-        dict(zip(each.mapping["item"], each.mapping["generalized"], strict=True)) for each in (first, second)
-    ]
+    maps = became_of(first), became_of(second)
     shown = rows_of(first.frame), rows_of(second.frame)
     for known in {part for row in rows for part in model.known_parts(row, m)}:
         found = [
@@ -641,22 +777,24 @@ def test_lemma_series_only_merge(rows, more, k, m, name):
 
 
 LINES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(ITEMS)), min_size=2, max_size=14)
+BLOCKS = {"utility": [["a", "b"], ["c"], ["d"]], "max_suppressed": 1}
 
 
 @FEW
-@given(LINES, KS, MS, st.randoms(use_true_random=False))
-def test_lemma_units_become_rows(lines, k, m, random):
+@given(LINES, KS, MS, st.sampled_from([{}, BLOCKS]), st.randoms(use_true_random=False))
+@example([(0, "a"), (1, "a"), (2, "c"), (3, "d")], 2, 1, BLOCKS, Random(0))
+def test_lemma_units_become_rows(lines, k, m, blocks, random):
     frame = pd.DataFrame(lines, columns=["person", "item"])
-    result = infeasible(frame.txanon.by("person", item="item").pcta, k=k, m=m)
+    result = infeasible(frame.txanon.by("person", item="item").coat, k=k, m=m, **blocks)
     if result is None:
         return
-    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    became = became_of(result)
     persons = frame.groupby("person")["item"].agg(frozenset)
-    shown = result.frame.groupby("person")["item"].agg(list)
+    shown = result.frame.groupby("person")["item"].agg(lambda labels: [*labels.dropna()])
     assert sorted(sorted(recoded(row, became)) for row in persons) == sorted(map(sorted, shown))
     assert not rare_sets([*map(frozenset, shown)], k, m)
     renamed = frame.sample(frac=1, random_state=random.randrange(99))
     names = random.sample(range(50), 6)
     renamed = renamed.assign(person=[names[person] for person in renamed["person"]])
-    again = renamed.txanon.by("person", item="item").pcta(k=k, m=m)
+    again = renamed.txanon.by("person", item="item").coat(k=k, m=m, **blocks)
     assert again.frame.astype(str).values.tolist() == result.frame.astype(str).values.tolist()
