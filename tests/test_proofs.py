@@ -789,8 +789,8 @@ def test_lemma_units_become_rows(lines, k, m, blocks, random):
     if result is None:
         return
     became = became_of(result)
-    persons = frame.groupby("person")["item"].agg(frozenset)
-    shown = result.frame.groupby("person")["item"].agg(lambda labels: [*labels.dropna()])
+    persons = [frozenset(own) for _, own in frame.groupby("person")["item"]]
+    shown = [[*own.dropna()] for _, own in result.frame.groupby("person")["item"]]
     assert sorted(sorted(recoded(row, became)) for row in persons) == sorted(map(sorted, shown))
     assert not rare_sets([*map(frozenset, shown)], k, m)
     renamed = frame.sample(frac=1, random_state=random.randrange(99))
