@@ -143,6 +143,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "values": lambda: [1, 2, 3],
     "codes": lambda: ["25", "26"],
     "lengths": lambda: [1],
+    "ranges": lambda: ["20-29", "25"],
     "length": lambda: 1,
     "node": lambda: 1,
     "lists": lambda: ROWS,

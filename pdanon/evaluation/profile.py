@@ -39,7 +39,14 @@ from pdanon.evaluation.plotting import (
     draw_shares,
     range_name,
 )
-from pdanon.evaluation.readings import Alert, RawProfile, describe_raw, is_named_for_a_number, spelling_alerts
+from pdanon.evaluation.readings import (
+    Alert,
+    RawProfile,
+    describe_raw,
+    is_named_for_a_number,
+    spelling_alerts,
+    tree_alerts,
+)
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.arguments import called_by_name
@@ -395,6 +402,7 @@ def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: 
         unmodified=together,
         alerts=(
             *_alerts(itemsets, index, columns, together, risks, k),
+            *tree_alerts(itemsets, label),
             *_quasi_identifier_alerts(others, columns),
         ),
     )

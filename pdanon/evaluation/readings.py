@@ -28,6 +28,7 @@ from pdanon.itemsets.table_hints import is_named_for_persons, split_words, usual
 _SAMPLE = 1000  # distinct values of a column, or rows
 _FEW = 100  # texts that are parsed
 _MOST_SHOWN = 20  # columns
+_FEW_ITEMS = 20  # distinct items; fewer need no hierarchy
 _MOST_TRIED = 2  # columns of items of the same persons
 _WIDEST = 40  # letters of an example
 _BOX = "boxes to tick"
@@ -37,6 +38,14 @@ _SHAPES = {  # of dates and codes; the first that fits is named
     "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
     "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
     "numbers with decimal commas": r"[+-]?[0-9.]+,[0-9]+|[0-9]+",
+}
+_TREES = {  # of items, by their shape
+    _SHAPES["ATC codes"]: "atc({})",
+    _SHAPES["ICD-10 codes"]: "icd10({})",
+    r"[0-9]+": "",  # numbers of products look like those of diagnoses
+    _SHAPES["ICD-9 codes"]: "icd9({})",
+    r".*[^ ] > [^ ].*": "paths({}, ' > ')",
+    r"[^0-9/ ]([^/]*[^/ ])?/[^/ ].*": "paths({}, '/')",
 }
 _FLAGS = {"0", "1", "0.0", "1.0", "true", "false"}
 _NO = {"0", "no", "n", "false", "nein", "non", "2", "-"}
@@ -338,6 +347,26 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
     if garbled := pc.sum(pc.match_substring_regex(texts, "[ÂÃ][^A-Za-z ]")).as_py():
         hint = "read it with encoding='utf-8' (--encoding utf-8); if it has two encodings, write it in one"
         yield Alert(f"{garbled:,} items look like UTF-8 that was read in another encoding", hint, hint)
+
+
+# --- Hierarchies of items
+
+
+def tree_alerts(itemsets: Itemsets, label: Hashable) -> Iterator[Alert]:
+    """Yield an alert if almost all items look like codes or paths of categories, with their hierarchy."""
+    texts = itemsets.vocabulary.cast("large_string")
+    for shape, call in _TREES.items() if len(texts) >= _FEW_ITEMS else ():
+        found = pc.match_substring_regex(texts, f"^({shape})$", ignore_case=True)
+        if 20 * pc.sum(found).as_py() >= 19 * len(texts):
+            if call:
+                tree = f"pdanon.Hierarchy.{call.format(f'frame[{label!r}].itemset.items')}"
+                hint = f"to publish rare ones as their category, pass hierarchy={tree} to local_suppression"
+                yield Alert(
+                    "the items look like codes or paths of categories",
+                    hint,
+                    f"write {tree}.to_csv('tree.csv') in Python, and pass --hierarchy tree.csv",
+                )
+            return
 
 
 def _count_equal(texts: Any) -> int:

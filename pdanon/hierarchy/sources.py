@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import os
 import re
+from bisect import bisect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from functools import partial
 from itertools import count, groupby, zip_longest
 from numbers import Real
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
 from pdanon.io.files import replace_file
+from pdanon.io.text import check_separator
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import Mask
 from pdanon.itemsets.validation import (
@@ -214,8 +217,8 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
     return _build_rows(zip(*columns, strict=True), "value")
 
 
-def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
-    """Put codes below their prefixes of the given lengths."""
+def prefix_tree(codes: Iterable[Any], lengths: Iterable[int], *, upper: bool = False) -> Tree:
+    """Put codes below their prefixes of the given lengths; ``upper`` joins lower and upper case."""
     given = read_list(lengths, "lengths", "pass a list, even for one length: lengths=[3]")
     wrong = [length for length in given if not is_integer(length) or length < 1]
     if wrong:
@@ -223,10 +226,61 @@ def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
         raise ParameterError("lengths of prefixes must be integers of at least 1", where="lengths", got=got)
     longest_first = sorted({int(length) for length in given}, reverse=True)
     rows = (
-        [code, *(f"{code[:length]}*" for length in longest_first if length < len(code))]
+        [code, *(f"{text[:length]}*" for length in longest_first if length < len(text))]
         for code in _texts(codes)
+        for text in [code.upper() if upper else code]
     )
     return _build_rows(rows, "code")
+
+
+def range_tree(codes: Iterable[Any], ranges: Iterable[str]) -> Tree:
+    """Put codes below their category, which is as long as the bounds of their ranges, and below these."""
+    nested = _nest_ranges(ranges)
+    rows, bounds = [], [*nested]
+    for code in _texts(codes):
+        row, text = [code], code.upper()
+        shortest = len(text)
+        for low, high in nested[bounds[bisect(bounds, text) - 1]]:
+            first = text[: len(low)]
+            if len(first) == len(low) and first <= high and first.find(".") == low.find("."):
+                row += [f"{first}*"] * (len(first) < shortest)
+                row.append(f"{low}-{high}" if low < high else f"{low}*")
+                shortest = len(first)
+        rows.append(row)
+    return _build_rows(rows, "code")
+
+
+def _nest_ranges(ranges: Iterable[str]) -> dict[str, list[Any]]:
+    """Return by lower bound, in ascending order, the ranges that hold it, inner ones first."""
+    found = set()
+    hint = 'write a list such as ["I00-I99", "I10-I15", "E11"]'
+    for place, each in enumerate(read_list(ranges, "ranges", hint)):
+        match = re.fullmatch(r"([\w.]+)(?: ?- ?([\w.]+))?", each.upper()) if isinstance(each, str) else None
+        low, high = match.groups(match[1]) if match else ("", "")
+        if not match or len(low) != len(high) or low > high:
+            what = "a range must be a code, or two of equal length in ascending order, joined by a hyphen"
+            raise ParameterError(what, where="ranges", got=f"another at place {place}", hint=hint)
+        found.add((low, high))
+    nested: dict[str, list[Any]] = {"": []}
+    around: list[Any] = []
+    for low, high in sorted(sorted(found, reverse=True), key=itemgetter(0)):
+        around = [each for each in around if each[1] >= low[: len(each[1])]]
+        for start, end in around:
+            if len(low) < len(end) or high[: len(end)] > end:
+                hint = "split one of them, or widen one so that it contains the other"
+                got = f"{start}-{end} and {low}-{high}"
+                raise HierarchyError("two ranges overlap", where="ranges", got=got, hint=hint)
+        around = nested[low] = [(low, high), *around]
+    return nested
+
+
+def path_tree(items: Iterable[Any], separator: str) -> Tree:
+    """Put items below the beginnings of their own text that end before a separator."""
+    check_separator(separator)
+    rows = (
+        [text.rsplit(separator, cut)[0] for cut in range(text.count(separator) + 1)] for text in _texts(items)
+    )
+    return _build_rows(rows, "item")
 
 
 def free_name(name: str, taken: set[str]) -> str:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pdanon.cards import escape_html
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
-from pdanon.hierarchy import sources
+from pdanon.hierarchy import classifications, sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
@@ -92,8 +92,8 @@ Missing: TypeAlias = Literal["error", "root"]
 class Hierarchy:
     """A rooted tree whose leaves are items, with nodes numbered in pre-order.
 
-    Build one with a constructor: `of`, `from_csv`, `from_frame`, `from_dict`, `balanced`, `intervals`
-    or `prefixes`. These check that it is a tree; the class itself does not.
+    Build one with `of`, `from_csv`, `from_frame`, `from_dict`, `balanced`, `intervals`, `prefixes`, `ranges`,
+    `icd10`, `icd9`, `atc` or `paths`. These check that it is a tree; the class itself does not.
 
     Parameters
     ----------
@@ -352,6 +352,167 @@ class Hierarchy:
             E1
         """
         return cls(*sources.prefix_tree(codes, lengths))
+
+    @classmethod
+    def ranges(cls, codes: Iterable[Any], ranges: Iterable[str]) -> Hierarchy:
+        """Put codes below their categories, and these below ranges, such as blocks and chapters.
+
+        Parameters
+        ----------
+        codes : iterable
+            The codes, in order, in lower or upper case.
+        ranges : iterable of str
+            Two bounds of equal length, such as ``I10-I15``, or one code, such as ``E11``, in any order.
+            Nested ranges become levels.
+
+        Returns
+        -------
+        Hierarchy
+            The root is ``*``. A category is a shorter prefix, as long as the bounds, such as ``I10*``.
+
+        Raises
+        ------
+        ParameterError, HierarchyError
+            If a range is not in this form, or if two ranges overlap, but are not nested.
+
+        Notes
+        -----
+        A code is in a range if its first characters, as many as a bound has, lie between the bounds, compared
+        as text in upper case. Dots count as characters, and must be where the bound has them: ``8.45`` and
+        ``10`` are not in ``001-139``. Codes in no range are directly below the root. Cost: a binary search
+        for each code.
+
+        Examples
+        --------
+        >>> print(Hierarchy.ranges(["I10", "I11.0", "x"], ["I00-I99", "I10-I15"]))
+        * (3 leaves)
+          I00-I99 (2 leaves)
+            I10-I15 (2 leaves)
+              I10
+              I11* (1 leaf)
+                I11.0
+          x
+        """
+        return cls(*sources.range_tree(codes, ranges))
+
+    @classmethod
+    def icd10(cls, codes: Iterable[Any]) -> Hierarchy:
+        """Put diagnoses of ICD-10 below their categories, blocks and chapters.
+
+        Parameters
+        ----------
+        codes : iterable of str
+            The codes, with or without dot, in lower or upper case.
+
+        Returns
+        -------
+        Hierarchy
+            As that of `ranges`.
+
+        Notes
+        -----
+        The 22 chapters and 274 blocks are those of the WHO, version 2019. Codes that national versions add
+        outside the ranges, such as ``K95``, are directly below the root.
+
+        References
+        ----------
+        World Health Organization, "International Statistical Classification of Diseases and Related Health
+        Problems, 10th Revision", version 2019, https://icd.who.int/browse10/2019/en.
+
+        Examples
+        --------
+        >>> print(Hierarchy.icd10(["E11.9", "e110"]))
+        * (2 leaves)
+          E00-E90 (2 leaves)
+            E10-E14 (2 leaves)
+              E11* (2 leaves)
+                E11.9
+                e110
+        """
+        return cls.ranges(codes, classifications.ICD10.split())
+
+    @classmethod
+    def icd9(cls, codes: Iterable[Any]) -> Hierarchy:
+        """Put diagnoses of ICD-9-CM below their categories, sections and chapters.
+
+        Parameters
+        ----------
+        codes : iterable of str
+            The codes, with or without dot, in lower or upper case, and with leading zeros.
+
+        Returns
+        -------
+        Hierarchy
+            As that of `ranges`.
+
+        Notes
+        -----
+        The 19 chapters and 154 sections are ranges; two chapters have no sections. Restore lost leading zeros
+        first: ``10`` and ``8.45`` are directly below the root, and ``845`` for ``8.45`` is another code.
+
+        References
+        ----------
+        Centers for Medicare & Medicaid Services, "ICD-9-CM Diagnosis and Procedure Codes", version 32, 2014.
+
+        Examples
+        --------
+        >>> print(Hierarchy.icd9(["E849.0"]))
+        * (1 leaf)
+          E000-E999 (1 leaf)
+            E846-E849 (1 leaf)
+              E849* (1 leaf)
+                E849.0
+        """
+        return cls.ranges(codes, classifications.ICD9.split())
+
+    @classmethod
+    def atc(cls, codes: Iterable[Any]) -> Hierarchy:
+        """Put drugs of the ATC of the WHO below their groups: prefixes of 5, 4, 3 and 1 characters.
+
+        Parameters
+        ----------
+        codes : iterable of str
+            The codes, in lower or upper case.
+
+        Returns
+        -------
+        Hierarchy
+            As that of `prefixes`.
+
+        Examples
+        --------
+        >>> Hierarchy.atc(["A10BA02", "a10bb"]).names
+        ('*', 'A*', 'A10*', 'A10B*', 'A10BA*', 'A10BA02', 'a10bb')
+        """
+        return cls(*sources.prefix_tree(codes, (1, 3, 4, 5), upper=True))
+
+    @classmethod
+    def paths(cls, items: Iterable[Any], separator: str) -> Hierarchy:
+        """Put items that are paths of categories below the beginnings of their paths.
+
+        Parameters
+        ----------
+        items : iterable of str
+            The paths, such as ``food > fruit > apples``.
+        separator : str
+            The text between two names, with its blanks.
+
+        Returns
+        -------
+        Hierarchy
+            The root is ``*``; inner nodes have names such as ``food > fruit``.
+
+        Raises
+        ------
+        ParameterError, HierarchyError
+            If the separator is empty or no text, or if a path begins with it.
+
+        Examples
+        --------
+        >>> Hierarchy.paths(["food/fruit/apples", "food/rice"], "/").names
+        ('*', 'food', 'food/fruit', 'food/fruit/apples', 'food/rice')
+        """
+        return cls(*sources.path_tree(items, separator))
 
     @property
     def n_nodes(self) -> int:

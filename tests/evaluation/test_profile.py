@@ -147,6 +147,36 @@ def test_prefixes_of_codes_are_proposed_and_can_be_used(codes):
     assert frame.txanon.rfirst(k=8, m=1, quasi=["code"], hierarchies={"code": tree}).holds
 
 
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        ("{}", None),  # numbers of products
+        ("{}/2/2020", None),
+        ("a/{}", "paths(frame['c'].itemset.items, '/')"),
+        ("fresh food > no. {} > red", "paths(frame['c'].itemset.items, ' > ')"),
+        ("E{}.9", "icd10(frame['c'].itemset.items)"),
+        ("{}.1", "icd9(frame['c'].itemset.items)"),
+        ("n{}ab02", "atc(frame['c'].itemset.items)"),
+    ],
+)
+def test_hierarchies_of_codes_and_paths_are_proposed_and_can_be_used(form, expected):
+    numbers = range(200, 240) if form in ("{}", "{}.1") else range(10, 50)
+    items = [form.format(number) for number in numbers]
+    frame = pd.DataFrame({"c": [[item] for item in [*items, "SECRET thing"] * 4]})
+    [alert] = [a for a in pdanon.profile(frame).alerts if "look like codes" in a.what] or [None]
+    if expected is None:
+        assert alert is None
+        return
+    assert f"hierarchy=pdanon.Hierarchy.{expected} to local_suppression" in alert.hint
+    assert expected in alert.command
+    assert not any(item in part for part in alert for item in [*items, "SECRET"])
+    tree = eval(f"pdanon.Hierarchy.{expected}", {"pdanon": pdanon, "frame": frame})
+    assert frame.txanon.local_suppression(k=4, m=1, hierarchy=tree).holds
+    mixed = pd.DataFrame({"c": [[item] for item in [*items, *"abc"]]})  # 3 of 43 are others
+    assert not any("look like codes" in a.what for a in pdanon.profile(mixed).alerts)
+    assert not any("look like codes" in a.what for a in pdanon.profile(frame[:19]).alerts)
+
+
 def test_postcodes_may_be_numbers():
     frame = pd.DataFrame({"zip": [*range(10_001, 99_000, 4_000)] * 4})
     frame["items"] = [["a"]] * len(frame)

@@ -198,6 +198,15 @@ def test_of_accepts_every_source(tmp_path):
         lambda: Hierarchy.intervals([1.0, float("inf")], 1),
         lambda: Hierarchy.intervals(["1", "SECRET"], 1),
         lambda: Hierarchy.prefixes(["a"], (0, 1)),
+        lambda: Hierarchy.ranges(["a"], "A-B"),
+        lambda: Hierarchy.ranges(["a"], ["A", "SECRET-X"]),
+        lambda: Hierarchy.ranges(["a"], ["SECRETb-SECRETa"]),
+        lambda: Hierarchy.ranges(["a"], ["A\u2013B"]),
+        lambda: Hierarchy.ranges(["a"], [250]),
+        lambda: Hierarchy.ranges(["a"], [""]),
+        lambda: Hierarchy.ranges(["a"], ["A-"]),
+        lambda: Hierarchy.paths(["SECRET"], ""),
+        lambda: Hierarchy.paths(["SECRET"], None),
     ],
 )
 def test_parameters_without_a_meaning_are_refused(call):
