@@ -57,7 +57,7 @@ from pdanon.io.parquet import read_parquet
 from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.validation import FilePath, check_frame, check_known, check_path
+from pdanon.itemsets.validation import FilePath, check_flag, check_frame, check_known, check_path
 from pdanon.recoding.result import Anonymized, made_by
 from pdanon.recoding.warnings import shortfall
 
@@ -126,7 +126,7 @@ def collect(
         got = f"{audit.rows_at_risk} rows at risk"
         raise GuaranteeError("the guarantee does not hold any more", where="result.frame", got=got, hint=hint)
     confirmed = {}
-    if independent:
+    if check_flag(independent, "independent"):
         other = guarantees.audit(frame, guarantee, column, independent=True)
         if not other.holds:
             hint = "do not release it, and report the difference of the two audits"
