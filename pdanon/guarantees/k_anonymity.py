@@ -143,16 +143,9 @@ class PublicK(ListModel):
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        Returns
-        -------
-        Audit
-            ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
-            rows with exactly these public items. Missing rows come last, as one missing row.
-
-        Raises
-        ------
-        ParameterError
-            If a public item is a member of a published set.
+        ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
+        rows with exactly these public items. Missing rows come last, as one missing row. `ParameterError`: if
+        a public item is a member of a published set.
         """
         itemsets = columns.itemsets
         refuse_members(itemsets, self.public, self.mapping)

@@ -76,17 +76,10 @@ class KmAnonymity(ListModel):
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        Returns
-        -------
-        Audit
-            ``threats`` are the minimal itemsets of at most m labels with a support below k. With ``m=None``
-            they are the distinct rows that fewer than k rows contain. If the empty itemset is a threat, it is
-            the only one.
-
-        Notes
-        -----
-        Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support k.
-        With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
+        ``threats`` are the minimal itemsets of at most m labels with a support below k. With ``m=None`` they
+        are the distinct rows that fewer than k rows contain. If the empty itemset is a threat, it is the only
+        one. Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support
+        k. With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
         """
         rows = SupportIndex.of(columns.itemsets)
         found = expose_itemsets(rows, columns.itemsets.n_present, self.k, self.m)
@@ -173,19 +166,10 @@ class PrivacyConstraints(ListModel):
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        They are those of a release, if ``mapping`` is given; otherwise those of an original.
-
-        Returns
-        -------
-        Audit
-            ``threats`` are the distinct published forms of the violated constraints. If the empty itemset is
-            a threat, it is the only one.
-
-        Raises
-        ------
-        ParameterError
-            If an item of a constraint is neither in the mapping nor, without a mapping, in the frame: a
-            support of 0 would prove nothing.
+        They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats`` are
+        the distinct published forms of the violated constraints. If the empty itemset is a threat, it is the
+        only one. `ParameterError`: if an item of a constraint is neither in the mapping nor, without a
+        mapping, in the frame: a support of 0 would prove nothing.
         """
         if isinstance(self.constraints, AllItemsets):
             return KmAnonymity(self.k, self.constraints.m).recount(columns)
@@ -299,23 +283,12 @@ class LmDiversity(ListModel):
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this.
 
-        Returns
-        -------
-        Audit
-            ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows
-            (``why`` is ``rare``), or with a sensitive item in more than 1/l of them (``diversity``). If the
-            empty itemset is a threat, all rows that are not missing are at risk.
-
-        Raises
-        ------
-        ParameterError
-            If a sensitive item does not occur, or is a member of a published set; or two published sets in a
-            row share a member.
-
-        Notes
-        -----
-        Exact. Time grows with the number of itemsets of fewer than m known items that more than k/l rows with
-        the same sensitive item contain, and with the number of items that extend each itemset.
+        ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows (``why``
+        is ``rare``), or with a sensitive item in more than 1/l of them (``diversity``). If the empty itemset
+        is a threat, all rows that are not missing are at risk. `ParameterError`: if a sensitive item does not
+        occur, or is a member of a published set; or two published sets in a row share a member. Exact. Time
+        grows with the number of itemsets of fewer than m known items that more than k/l rows with the same
+        sensitive item contain, and with the number of items that extend each itemset.
         """
         itemsets = columns.itemsets
         known, secrets = split_rows(itemsets, named_labels(itemsets, self.sensitive, self.mapping))

@@ -50,7 +50,7 @@ class SudaScores(NamedTuple):
 def suda(frame: pd.DataFrame, column: Hashable | None = None, *, m: int = 3) -> SudaScores:
     """Score rows and items by the minimal unique itemsets that they contain.
 
-    Attributes
+    Parameters
     ----------
     frame : pandas.DataFrame
         Original or released rows.
