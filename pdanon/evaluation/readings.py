@@ -356,7 +356,7 @@ def tree_alerts(itemsets: Itemsets, label: Hashable) -> Iterator[Alert]:
     """Yield an alert if almost all items look like codes or paths of categories, with their hierarchy."""
     texts = itemsets.vocabulary.cast("large_string")
     for shape, call in _TREES.items() if len(texts) >= _FEW_ITEMS else ():
-        found = pc.match_substring_regex(texts, f"^({shape})$", ignore_case=True)
+        found = pc.match_substring_regex(texts, f"^({shape})$")
         if 20 * pc.sum(found).as_py() >= 19 * len(texts):
             if call:
                 tree = f"pdanon.Hierarchy.{call.format(f'frame[{label!r}].itemset.items')}"

@@ -151,12 +151,13 @@ def test_prefixes_of_codes_are_proposed_and_can_be_used(codes):
     ("form", "expected"),
     [
         ("{}", None),  # numbers of products
+        ("i{}", None),  # names, and no diagnoses in lower case
         ("{}/2/2020", None),
         ("a/{}", "paths(frame['c'].itemset.items, '/')"),
         ("fresh food > no. {} > red", "paths(frame['c'].itemset.items, ' > ')"),
         ("E{}.9", "icd10(frame['c'].itemset.items)"),
         ("{}.1", "icd9(frame['c'].itemset.items)"),
-        ("n{}ab02", "atc(frame['c'].itemset.items)"),
+        ("N{}AB02", "atc(frame['c'].itemset.items)"),
     ],
 )
 def test_hierarchies_of_codes_and_paths_are_proposed_and_can_be_used(form, expected):
