@@ -239,13 +239,15 @@ def range_tree(codes: Iterable[Any], ranges: Iterable[str]) -> Tree:
     rows, bounds = [], [*nested]
     for code in _texts(codes):
         row, text = [code], code.upper()
-        shortest = len(text)
+        below = text, text  # the bounds of the last node
         for low, high in nested[bounds[bisect(bounds, text) - 1]]:
             first = text[: len(low)]
             if len(first) == len(low) and first <= high and first.find(".") == low.find("."):
-                row += [f"{first}*"] * (len(first) < shortest)
+                # A range within a range may hold parts of several categories, and is in none of them then.
+                is_category = len(first) < len(below[0]) and all(each.startswith(first) for each in below)
+                row += [f"{first}*"] * is_category
                 row.append(f"{low}-{high}" if low < high else f"{low}*")
-                shortest = len(first)
+                below = low, high
         rows.append(row)
     return _build_rows(rows, "code")
 
