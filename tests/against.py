@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, product
 from math import prod
@@ -346,7 +346,7 @@ def released(case: attacked_tables.Case) -> tuple[Any, Any] | None:
 def looks_alike(case: attacked_tables.Case, rows: list[Items], result: Any) -> bool:
     """Whether another table is released alike, with each item as the same label."""
     table = {**case.columns, "items": ([sorted(row) for row in rows], "object")}
-    made = released(attacked_tables.Case(case.name, table, case.asked, case.lists))
+    made = released(replace(case, columns=table))
     return made is not None and shown(made[1]) == shown(result)
 
 
