@@ -73,7 +73,7 @@ def lost(result: pdanon.Anonymized, loss: str) -> float:
         return float(result.loss[loss])
     labels, _ = pd.factorize(result.mapping["generalized"])
     changed = (result.mapping["generalized"] != result.mapping["item"]).to_numpy()
-    return balanced_loss(labels.astype(np.int64), result.mapping["support"].to_numpy(), changed)
+    return balanced_loss(labels.astype(np.int64), result.mapping["support"].to_numpy(), changed, len(labels))
 
 
 def sets(df: pd.DataFrame, name: str, loss: str, m: int = 2, k: int = 5) -> Prepared:

@@ -19,6 +19,7 @@ from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    LOWERED_BY_DELETIONS,
     ONE_LABEL,
     Recodes,
     Way,
@@ -77,7 +78,13 @@ class Step(NamedTuple):
     way: Way
 
     def __str__(self) -> str:
-        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.way.options.items())])
+        name = f"{self.algorithm}, nodes" if self.is_local and self.way.needs else self.algorithm
+        return ", ".join([name, *(f"{name}={value}" for name, value in self.way.options.items())])
+
+    @property
+    def is_local(self) -> bool:
+        """Whether an item may have a label of its own in each row."""
+        return self.algorithm != "refine" and ALGORITHMS[self.algorithm].recodes == "rows"
 
 
 _REFINED = (
@@ -198,10 +205,10 @@ def anonymize(
 
     - ``KmAnonymity``: `pcta`, `coat`, and the better release after `refine`. With a hierarchy also `apriori`,
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
-      release. With ``utility`` only `upcta`, `coat`, and `refine`. For the losses ``"occurrences"``,
-      ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes single occurrences. For the last
-      two also its mixture with sets. For other losses, deletions are tried if they may have a tenth of the
-      lowest default loss so far, as where a rare answer is the only threat.
+      release, and `local_suppression` with nodes. With ``utility`` only `upcta`, `coat`, and `refine`. For
+      the losses ``"occurrences"``, ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes
+      single occurrences. For the last two also its mixture with sets. For other losses, deletions are tried
+      if they may have a tenth of the lowest default loss so far, as where a rare answer is the only threat.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -282,7 +289,7 @@ def anonymize(
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
-        ways = [step for step in ways if step.way.floor is None]
+        ways = [step for step in ways if loss in LOWERED_BY_DELETIONS or not step.is_local]
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
     if loss != (default := _default_loss(losses)):
         trials.usual = _Usual(_lowered(default, losses), losses[default])

@@ -31,10 +31,19 @@ from pdanon.recoding.loss import count_pairs, sampling_error
 from pdanon.recoding.result import Anonymized, recoded_lists
 
 
+def _labels_of_items(result: Anonymized) -> tuple[pd.DataFrame, int]:
+    """Return the mapping with one line per item and label, in any group of rows, and the number of items."""
+    mapping = result.mapping
+    if (mapping["group"] == 0).all():
+        return mapping, len(mapping)
+    lines = mapping.groupby(["item", "generalized"], sort=False, dropna=False, observed=True)
+    mapping = lines["support"].sum().reset_index()
+    return mapping, mapping["item"].nunique()
+
+
 def _of_items(result: Anonymized, *, base: int) -> float:
     """Return NCP (base 0) or LM (base 1) over the items that occur, the same for sets and nodes."""
-    mapping = result.mapping
-    n_items = len(mapping)
+    mapping, n_items = _labels_of_items(result)
     sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
     # In integers up to the division, so that releases of equal loss compare equal.
     costs = np.where(is_kept(mapping), 0, sizes - base)
@@ -45,9 +54,9 @@ def _of_items(result: Anonymized, *, base: int) -> float:
 
 def _balanced(result: Anonymized) -> float:
     """Return the balanced loss over the items that occur, the same for sets and nodes."""
-    mapping = result.mapping
+    mapping, n_items = _labels_of_items(result)
     labels, supports = pd.factorize(mapping["generalized"])[0], mapping["support"].to_numpy(np.int64)
-    return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_))
+    return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_), n_items)
 
 
 def _mean(*names: str) -> Callable[[Anonymized], float]:

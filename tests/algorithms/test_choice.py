@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -36,6 +36,7 @@ from pdanon import (
     PSRules,
     PublicK,
     TransactionalK,
+    stream,
 )
 from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import steps
@@ -83,8 +84,8 @@ ASKED = {
 def recounted(mapping, base):
     """NCP (base 0) or LM (base 1) over the items that occur, from the definition."""
     entries = list(zip(mapping["item"], mapping["generalized"], mapping["support"], strict=True))
-    sizes = Counter(label for _, label, _ in entries if not pd.isna(label))
-    total, n = sum(support for *_, support in entries), len(entries)
+    sizes = Counter(label for _, label in {entry[:2] for entry in entries} if not pd.isna(label))
+    total, n = sum(support for *_, support in entries), len({item for item, *_ in entries})
     if n == base or not total:
         return Fraction(0)
     cost = Fraction(0)
@@ -101,6 +102,8 @@ def alone(name, frame, best, loss, **asked):
         return refine_quickly(frame, best, loss, None)
     if name == "optimal, suppress=True":
         return pdanon.optimal(frame, suppress=True, **asked)
+    if name == "local_suppression, nodes":
+        return pdanon.local_suppression(frame, **asked)
     function = getattr(pdanon, name)
     return function(
         frame, **{key: value for key, value in asked.items() if key in inspect.signature(function).parameters}
@@ -247,7 +250,8 @@ def test_suppression_is_chosen_where_it_loses_least():
     result = pdanon.anonymize(frame_of(map(list, rows)), KmAnonymity(3, 2), hierarchy=TREE)
     losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
     assert losses["optimal, suppress=True"] == pytest.approx(4 / 19)
-    assert losses.drop(["optimal, suppress=True", "optimal, refined"]).min() > 4 / 19
+    local = "local_suppression, nodes"  # finds the same, but is tried later
+    assert losses.drop(["optimal, suppress=True", "optimal, refined", local]).min() > 4 / 19
     assert result.parameters["suppress"]
     assert result.trace is None
     assert result.mapping["generalized"].isna().tolist() == [False, True, True, False]
@@ -298,6 +302,45 @@ def test_an_item_has_the_same_label_in_all_lines_of_persons():
     result = lines.txanon.by("person", item="items").anonymize(k=5, m=2)
     assert "local_suppression" not in result.tried["algorithm"].tolist()
     assert (result.mapping.groupby("item").size() == 1).all()
+
+
+@settings(max_examples=examples(60))
+@given(row_lists("abcdef", longest=5, most=12), st.integers(2, 3))
+def test_labels_that_differ_by_row_are_compared_by_the_items_that_became_them(rows, k):
+    assume(len(rows) >= k)
+    mapping = (made := pdanon.local_suppression(frame_of(rows), k=k, m=2, hierarchy=TREE)).mapping
+    for base, loss in enumerate(["NCP", "LM"]):
+        assert LOSSES[KmAnonymity][loss](made) == pytest.approx(float(recounted(mapping, base)))
+    n, became = mapping["item"].nunique(), defaultdict(Counter)
+    for item, label, support in mapping[["item", "generalized", "support"]].itertuples(index=False):
+        if pd.isna(label) or item != label:
+            became["" if pd.isna(label) else label][item] += support
+    expected = (n + math.sqrt(n)) * became.pop("", Counter()).total()
+    for held in became.values():
+        spread = len(held) * sum(support**2 for support in held.values()) - held.total() ** 2
+        expected += (len(held) + math.sqrt(n)) * held.total() + math.sqrt(n * spread)
+    whole = (n + math.sqrt(n)) * mapping["support"].sum() or 1
+    assert LOSSES[KmAnonymity]["balanced"](made) == pytest.approx(expected / whole)
+
+
+def test_steps_up_a_hierarchy_are_tried_and_chosen_where_they_lose_least(tmp_path):
+    """ad and bd are rare, each in one row. In all other rows, a and b stay."""
+    rows = [*["ac"] * 3, *["bc"] * 3, "ad", "bd", "d", "d"]
+    result = pdanon.anonymize(frame_of(rows), KmAnonymity(2, 2), hierarchy=TREE, loss="NCP")
+    tried = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
+    assert tried.idxmin() == "local_suppression, nodes"
+    assert tried.min() == pytest.approx(2 * 2 / 4 / 18)  # two of 18 occurrences stand for 2 of 4 items
+    assert rows_of(result.frame)[5:8] == [{"b", "c"}, {"A1", "d"}, {"A1", "d"}]
+    pdanon.to_parquet(frame_of(rows), tmp_path / "rows.parquet")
+    given = {"k": 2, "m": 2, "hierarchy": TREE, "loss": "NCP"}
+    stream.anonymize(tmp_path / "rows.parquet", tmp_path / "released.parquet", **given)
+    assert rows_of(pdanon.read_parquet(tmp_path / "released.parquet")) == rows_of(result.frame)
+
+
+@pytest.mark.slow
+def test_steps_up_do_not_end_the_search_for_k():
+    named = pdanon.anonymize(FRAME, k=2, m=2, hierarchy=TREE, max_named=1.0)
+    assert not named.tried["algorithm"].str.startswith("local_suppression").any()
 
 
 def test_deletions_that_lose_more_are_not_tried():
@@ -436,10 +479,10 @@ def test_errors_of_input_are_raised():
 
 
 def test_no_release():
-    frame = frame_of([[SECRET], [SECRET, "b"], []])
+    frame = frame_of([[SECRET], [SECRET, "b"], None])
     with pytest.raises(InfeasibleError, match="no algorithm found a release") as caught:
-        pdanon.anonymize(frame, KmAnonymity(3, 2), hierarchy=2)
-    assert "8 of 10 algorithms tried, 8 of them found that there is none" in str(caught.value)
+        pdanon.anonymize(frame, KmAnonymity(4, 2), hierarchy=2)
+    assert "9 of 11 algorithms tried, 9 of them found that there is none" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 

@@ -416,5 +416,6 @@ RECORD = Algorithm(
     ways=(
         Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS, floor=_fewest_deleted),
         Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
+        Way(KmAnonymity, 122, needs="hierarchy"),
     ),
 )

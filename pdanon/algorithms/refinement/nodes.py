@@ -471,7 +471,7 @@ class ClassRefinement(TimedSearch):
             sizes = np.bincount(numbers[numbers >= 0], minlength=int(numbers.max(initial=0)) + 1)[numbers]
             if loss == "balanced":
                 whole = suppressed_cost(len(numbers)) * len(each.rows.codes)
-                return whole * balanced_loss(numbers, each.singles, sizes > 1)
+                return whole * balanced_loss(numbers, each.singles, sizes > 1, len(numbers))
         else:
             sizes = cover[0].leaves[numbers].astype(np.int64)
         lost = np.where(sizes > 1, sizes - BASES[loss], 0)

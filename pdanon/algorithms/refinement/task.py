@@ -147,7 +147,8 @@ def extend_trace(trace: pd.DataFrame, now: float, then: float) -> pd.DataFrame:
 def _balanced_loss(recoding: Recoding, itemsets: Itemsets) -> float:
     """Return the balanced loss of a recoding to sets."""
     supports, labels = np.bincount(itemsets.codes, minlength=itemsets.n_items), recoding.targets
-    return balanced_loss(labels.astype(np.int64), supports, np.append(recoding.covered, 0)[labels] > 1)
+    changed = np.append(recoding.covered, 0)[labels] > 1
+    return balanced_loss(labels.astype(np.int64), supports, changed, itemsets.n_items)
 
 
 def _sum_loss(recoding: Recoding, itemsets: Itemsets, base: int) -> int:

@@ -68,9 +68,9 @@ def suppressed_cost(n_items: int) -> float:
     return n_items + sqrt(n_items)
 
 
-def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask) -> float:
+def balanced_loss(labels: Numbers, supports: Numbers, changed: Mask, n_items: int) -> float:
     """Return the balanced loss of the items that occur: 1 if all are suppressed, which is label -1."""
-    n_items, sets = len(labels), changed & (labels >= 0)
+    sets = changed & (labels >= 0)
     size = np.bincount(labels[sets])
     worth = supports[sets].astype(np.float64)
     held, squares = (np.bincount(labels[sets], each).astype(np.float64) for each in (worth, worth**2))

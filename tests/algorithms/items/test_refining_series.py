@@ -58,7 +58,7 @@ def test_refined_releases_of_a_series_expose_nobody(seed):
 def balanced(frame, result):
     supports = frame["items"].itemset.supports()[result.mapping["item"]].to_numpy(np.int64)
     labels = result.mapping["generalized"].astype("category").cat.codes.to_numpy(np.int64)
-    return balanced_loss(labels, supports, np.bincount(labels)[labels] > 1)
+    return balanced_loss(labels, supports, np.bincount(labels)[labels] > 1, len(labels))
 
 
 @pytest.mark.parametrize("seed", seeds(20))
@@ -89,7 +89,7 @@ def test_the_loss_of_sets_that_move_counts_their_items(loss, seed):
         size = np.bincount(best)[best]
         supports = np.array([sum(name in row for row in rows) for name in names])
         if loss == "balanced":
-            expected = balanced_loss(best, supports, size > 1)
+            expected = balanced_loss(best, supports, size > 1, len(best))
         else:
             base = int(loss == "LM")
             expected = (np.where(size > 1, size - base, 0) @ supports) / (
