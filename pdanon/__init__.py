@@ -30,6 +30,7 @@ from pdanon.algorithms.items.pcta import coat, pcta, upcta
 from pdanon.algorithms.items.ps_rules import ps_rules
 from pdanon.algorithms.items.rho import suppress_control, td_control
 from pdanon.algorithms.items.suppress_to_k import suppress_public, suppress_to_k
+from pdanon.algorithms.preparation import Prepared, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.relational.cluster import cluster, k_member
 from pdanon.algorithms.relational.full_subtree import full_subtree
@@ -137,6 +138,7 @@ __all__ = [
     "PdanonError",
     "PersonsWarning",
     "Policy",
+    "Prepared",
     "PrivacyConstraints",
     "Profile",
     "PublicK",
@@ -188,6 +190,7 @@ __all__ = [
     "optimal",
     "partition",
     "pcta",
+    "prepare",
     "profile",
     "ps_rules",
     "read_csv",

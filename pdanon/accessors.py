@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.preparation import Prepared, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
 from pdanon.cards import Share, card, listing
@@ -290,6 +291,29 @@ def _offer_for_persons(record: Algorithm) -> None:
         setattr(ByPerson, record.name, _of_persons(record.function))
 
 
+# --- Prepared tables
+
+
+def _of_prepared(function: Callable[..., Anonymized]) -> Callable[..., Anonymized]:
+    """Return an algorithm as a method of `Prepared`."""
+
+    @wraps(function)
+    def method(self: Prepared, *args: Any, **options: Any) -> Anonymized:
+        return self.release(lambda frame: function(frame, *args, **options))
+
+    return called_by_name(method)
+
+
+Prepared.anonymize = _of_prepared(anonymize)  # type: ignore[attr-defined]
+
+
+@watch
+def _offer_for_prepared(record: Algorithm) -> None:
+    """Add a method for an algorithm that publishes rows, and no second table."""
+    if record.recodes != "chunks" and not record.adds:
+        setattr(Prepared, record.name, _of_prepared(record.function))
+
+
 # --- Accessors
 
 
@@ -331,7 +355,7 @@ class TxanonAccessor:
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     *(audit, risk, attack, assess, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
-    *(profile, tradeoff, compare, to_long, to_onehot, fingerprint),
+    *(prepare, profile, tradeoff, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, as_method(_function))

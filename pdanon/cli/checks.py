@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from pdanon.algorithms.preparation import Prepared, check_steps, prepare
 from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
@@ -34,7 +35,7 @@ from pdanon.io.tables import (
 from pdanon.io.targets import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
-from pdanon.policy.schema import read_parameter
+from pdanon.policy.schema import read_parameter, read_steps
 
 _FORM = tuple(each.name for each in fields(Form))
 
@@ -96,12 +97,27 @@ def words_of(form: Mapping[str, Any]) -> list[str]:
     return words
 
 
+def steps_of(arguments: Arguments) -> dict[Hashable, dict[str, Any]]:
+    """Return the steps of a preparation as the arguments specify them."""
+    steps: dict[Hashable, dict[str, Any]] = {}
+    for name, step, value in arguments.prepare or ():
+        steps.setdefault(name, {})[step] = value
+    return check_steps(steps, "--prepare")
+
+
+def prepare_read(frame: pd.DataFrame, arguments: Arguments) -> Prepared:
+    """Prepare a table that was read."""
+    return prepare(frame, read_steps(steps_of(arguments)))
+
+
 def repeated_words(arguments: Arguments) -> list[str]:
     """Return the input, a placeholder for the output and the options of the form, for another command."""
     form = form_of(arguments)
     names = (*_FORM, "keep") if form.drops_columns else _FORM
     passed = {name: getattr(arguments, name) for name in names if name != "column" or not form.has_no_lists}
     options = words_of({name: value for name, value in passed.items() if value is not None})
+    steps = [f"{name}.{step}={value}" for name, step, value in arguments.prepare or ()]
+    options += ["--prepare", *steps] if steps else []
     words = [mask_credentials(str(arguments.source)), "OUT", *options]
     return [*words, "--stream"] if arguments.stream else words
 
@@ -113,6 +129,7 @@ def check_form(arguments: Arguments) -> None:
     form.check(arguments.source, flag)
     check_unit(arguments)
     arguments.column = form.lists
+    steps_of(arguments)
 
 
 def check_unit(arguments: Arguments) -> None:
@@ -126,6 +143,11 @@ def check_unit(arguments: Arguments) -> None:
         *(
             (unit and getattr(arguments, name), f"{flag(name)} and --unit do not go together", gather)
             for name in _OF_ROWS
+        ),
+        (
+            unit and any(step == "max_items" for _, step, _ in arguments.prepare or ()),
+            "max_items and --unit do not go together",
+            gather,
         ),
         (lines and arguments.join is not None, "--join is of lists, and lines are published", "leave it out"),
     )
@@ -201,7 +223,8 @@ def inputs_of(arguments: Arguments) -> list[Path | str]:
 def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path]]:
     """Yield the arguments that are files, with their names."""
     trees = {f"hierarchies of {column}": tree for column, tree in arguments.get("hierarchies", ())}
-    for name, value in {**arguments, **trees}.items():
+    steps = {f"weights of {name}": value for name, _, value in arguments.get("prepare") or ()}
+    for name, value in {**arguments, **trees, **steps}.items():
         if isinstance(value, Path):
             yield name, value
 
@@ -373,6 +396,7 @@ def check_classes(arguments: Arguments, groups: bool) -> None:
 def check_parts(arguments: Arguments) -> None:
     """Check that the input of --stream is Parquet with list columns, or lines with one item each."""
     check_unit(arguments)
+    refuse((arguments.prepare, "--stream takes no --prepare", f"{_FITS}, or prepare its files before"))
     has_unit = arguments.unit is not None
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "wide", "field", "missing", "no_header", "join")
@@ -464,7 +488,7 @@ def open_table(arguments: Arguments) -> Iterator[pd.DataFrame | Path | str]:
     """Read the table of a command; with --stream, yield its files."""
     source = arguments.source
     if not arguments.stream:
-        yield read(source, arguments)
+        yield prepare_read(read(source, arguments), arguments).frame
         return
     if arguments.item is None or arguments.unit is not None:
         yield source

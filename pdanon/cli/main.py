@@ -38,10 +38,12 @@ from pdanon.cli.checks import (
     number_types,
     open_table,
     outputs_of,
+    prepare_read,
     read,
     read_options,
     read_with_persons,
     repeated_words,
+    steps_of,
     unit_of,
     words_of,
 )
@@ -120,6 +122,7 @@ from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy, bound_function, release_table, release_writers
+from pdanon.policy.schema import read_steps
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss
@@ -277,6 +280,8 @@ def _tradeoff(arguments: Arguments) -> Outcome:
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
     with stage("making releases", has_bar=True):
+        steps = read_steps(steps_of(arguments))
+        options |= {"prepare": [{}, steps]} if steps else {}
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, **options)
     with stage("writing"):
         _write_trials(trials, frame, arguments)
@@ -337,11 +342,12 @@ def _anonymize(arguments: Arguments) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments, options | {"max_loss": most}, running)
     frame, linked = read_with_persons(arguments)
-    others = _read_control(arguments)
+    prepared, others = prepare_read(frame, arguments), _read_control(arguments)
+    frame = prepared.frame
     with running, show_warnings(_TO_KEEP):
         request = options | {"max_loss": most}
         persons, risk = unit_of(arguments), arguments.max_risk
-        result = release_table(frame, name, arguments.column, persons, request, risk)
+        result = release_table(prepared, name, arguments.column, persons, request, risk)
     attacks = None
     if others is not None:
         with stage("attacking", has_bar=True):
@@ -463,7 +469,9 @@ def _audit_table(table: pd.DataFrame | Path | str, arguments: Arguments, guarant
 
 
 def _read_control(arguments: Arguments) -> pd.DataFrame | None:
-    return None if arguments.control is None else read(arguments.control, arguments)
+    if arguments.control is None:
+        return None
+    return prepare_read(read(arguments.control, arguments), arguments).frame
 
 
 def _read_mapping(path: Path | None) -> pd.DataFrame | None:
@@ -514,7 +522,7 @@ def _read_original(stored: Evidence, arguments: Arguments, form: Form) -> pd.Dat
     if not form.has_no_lists and form.column is None:
         form = replace(form, column=stored.guarantee["column"])
     arguments.keep = [name for name in names if name != form.lists] if form.drops_columns else None
-    return _read_verified(arguments.original, arguments, form)
+    return prepare_read(_read_verified(arguments.original, arguments, form), arguments).frame
 
 
 def _column_names(described: Facts) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pdanon.accessors import ByPerson
+from pdanon.algorithms.preparation import STEPS
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     algorithm,
@@ -163,6 +164,25 @@ def column_type(text: str) -> tuple[str, str]:
         hint = f"{HINT}write a column and one of {', '.join(TYPES)}: --types age=integer visited=date"
         raise argparse.ArgumentTypeError(f"{text!r} is not a column with a type{hint}")
     return name, value
+
+
+def column_step(text: str) -> tuple[str, str, Any]:
+    """Read a column, a step of its preparation, and the value of the step."""
+    place, mark, value = text.partition("=")
+    name, dot, step = place.rpartition(".")
+    if not (mark and dot and value) or step not in STEPS:
+        hint = f"{HINT}write a column, a step ({', '.join(STEPS)}) and its value: --prepare age.band=10"
+        raise argparse.ArgumentTypeError(f"{text!r} is no step{hint}")
+    if step == "weights":
+        return name, step, table_file(value)
+    return name, step, int(value) if value.isdecimal() else _number_or_text(value)
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def bound(text: str) -> tuple[str, float]:

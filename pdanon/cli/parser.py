@@ -26,6 +26,7 @@ from pdanon.cli.options import (
     Option,
     bound,
     choice,
+    column_step,
     column_type,
     file,
     flag,
@@ -52,7 +53,7 @@ _ELSEWHERE = {
     "--n-jobs": "--processes 4",
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
     "--reserve": "pass the larger k as -k, and audit the series for the smaller one",
-    "--quasi": "pass it to anonymize, audit or risk; or write a policy with the columns as quasi",
+    "--quasi": "pass it to anonymize, tradeoff, audit or risk; or write a policy with the columns as quasi",
     "--unit": "pass --by, which gathers lines to one row per person; anonymize, audit and risk take --unit",
 }
 
@@ -204,6 +205,15 @@ _UNIT = {  # of tables in which a person has several rows, which stay rows
         "COLUMN",
     )
 }
+_GENERALIZED = {"quasi": DEMANDS["quasi"], "hierarchies": COLUMNS["hierarchies"]}
+_PREPARE = {
+    "--prepare": several(
+        "steps before a release, recorded with it: length=3 (of codes), band=10 (of numbers), period=month "
+        "(of dates), max_items=20 (the most frequent ones of a row, or by weights=FILE)",
+        "COLUMN.STEP=VALUE",
+        column_step,
+    )
+}
 _FORM = {
     "--column": one("the list column (default: the only one)", "NAME"),
     "--separator": one("the separator of items in CSV files", "TEXT"),
@@ -273,6 +283,7 @@ _PROFILE = {
     "-k": one("minimum number of matching rows (default: 5)", kind=int, default=5),
     "-m": one(f"{KNOWN_HELP} (default: 3)", kind=int, default=3),
     **_FORM,
+    **_PREPARE,
     "--keep": several("other columns to describe (default: all columns of a table with lists)", "COLUMN"),
     "--report": file("write the profile as a page, not for publication: .html", new_page),
 }
@@ -283,8 +294,9 @@ _TRADEOFF: _Arguments = {
     "--algorithm": lambda: _algorithm(
         "the one with the lowest loss among those with the guarantee", functions(*OF_LISTS)
     ),
-    **_parameters(WAYS | OWN | UNMODIFIED),
+    **_parameters(WAYS | OWN | UNMODIFIED | _GENERALIZED),
     **_FORM,
+    **_PREPARE,
     "--out": _OUT,
     "--picture": file("draw the table: .png, .svg or .pdf", new_picture),
     "--report": file("write the table and a profile as a page, not for publication: .html", new_page),
@@ -297,6 +309,7 @@ _ANONYMIZE: _Arguments = {
         "exist yet"
     ),
     **_FORM,
+    **_PREPARE,
     "--join": one("the separator of items in a release in CSV (default: that of --separator)", "TEXT"),
     "--escape-formulas": switch(
         "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text"
@@ -406,6 +419,7 @@ _VERIFY = {
     "--classes": file("the second table of a release by cahd or disassociate", table_file),
     "--independent": _INDEPENDENT,
     **_FORM,
+    **_PREPARE,
 }
 _RISK = {
     "source": _IN,
@@ -414,6 +428,7 @@ _RISK = {
     "-m": one(f"{KNOWN_HELP} (default: 2)", kind=int, default=2),
     "--quasi": _QUASI,
     **_FORM,
+    **_PREPARE,
     **_UNIT,
     "--out": _OUT,
     "--all": switch("print the whole table, not a summary"),

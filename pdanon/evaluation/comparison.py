@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
+from pdanon.algorithms.preparation import Prepared, Steps, prepare as prepared_of
 from pdanon.algorithms.registry import (
     algorithm as named,
     of_lists,
@@ -520,6 +521,7 @@ def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
 
 
 _MEASURES = ("occurrences", "singles", "pairs", "suppressed", "NCP")
+_FURTHER = ("dropped", "values")
 
 
 @called_by_name
@@ -531,6 +533,7 @@ def tradeoff(
     m: Sequence[int] = (1, 2, 3),
     algorithm: str | None = None,
     sample: pd.DataFrame | str | None = None,
+    prepare: Steps | Sequence[Steps] | None = None,
     **options: Any,
 ) -> pd.DataFrame:
     """Anonymize with each k and m, and measure the information loss and the remaining risk.
@@ -547,17 +550,20 @@ def tradeoff(
         The algorithm. By default `anonymize` selects the best.
     sample : pandas.DataFrame or "split", optional
         Other rows of the same kind, or ``"split"``, as for `attack`, to measure ``named`` as well.
+    prepare : mapping or sequence of mappings, optional
+        Steps before the release, as for `pdanon.prepare`; or several to compare, ``{}`` for none.
     **options
-        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``. Of a
+        Other parameters of the algorithm or of `anonymize`, such as ``quasi`` or ``time_limit``. Of a
         ``guarantee`` with k and m, such as ``pdanon.LmDiversity``, each release has the other parameters.
 
     Returns
     -------
     pandas.DataFrame
-        One row per release: ``k, m``; ``below_k``, the share of rows with fewer than k matches if m + 1
-        items are known, one more than the guarantee covers; with a sample ``named``, the share of persons at
-        risk whom its attacker names; the losses ``occurrences, singles, pairs,
-        suppressed, NCP``; ``seconds``; and ``reason``, the reason why a release is infeasible.
+        One row per release: ``k, m``; with steps ``prepared``; ``below_k``, the share of rows with fewer than
+        k matches if m + 1 items are known, one more than the guarantee covers, and all of ``quasi``; with a
+        sample ``named``, the share of persons at risk whom its attacker names; the losses ``occurrences,
+        singles, pairs, suppressed, NCP``, and ``dropped`` and ``values`` where they apply; ``seconds``; and
+        ``reason``, the reason why a release is infeasible.
 
     Raises
     ------
@@ -591,17 +597,22 @@ def tradeoff(
         if not {"k", "m"} <= {*parameters_of_guarantee(type(asked))}:
             got, hint = type(asked).__name__, "pass it to pdanon.compare: vary={'guarantee': [...]}"
             raise ParameterError("the guarantee has no k or no m", where="guarantee", got=got, hint=hint)
-    pairs = list(product(_check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
+    several = [prepare or {}] if prepare is None or isinstance(prepare, Mapping) else [*prepare]
+    tables = [prepared_of(frame, steps) for steps in several]
+    pairs = list(product(tables, _check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
     if sample is not None:
         check_sample(frame, column, sample)
     rows: list[Row] = []
     with progress_bar("tradeoff", "releases", len(pairs)) as report:
         for each in pairs:
-            rows.append(_measure_release(frame, frame.columns[position], *each, algorithm, options, sample))
+            rows.append(_measure_release(*each, frame.columns[position], algorithm, options, sample))
             report(1)
     risks = ["below_k"] if sample is None else ["below_k", "named"]
-    table = pd.DataFrame(rows, columns=["k", "m", *risks, *_MEASURES, "seconds", "reason"])
+    steps = [] if prepare is None else ["prepared"]
+    further = [name for name in _FURTHER if any(name in row for row in rows)]
+    names = ["k", "m", *steps, *risks, *_MEASURES, *further, "seconds", "reason"]
+    table = pd.DataFrame(rows, columns=names)
     return Measures(table.assign(reason=text_column(table["reason"])))
 
 
@@ -613,17 +624,17 @@ def _check_values(values: Any, name: str, check: Callable[[Any], int]) -> list[i
 
 
 def _measure_release(
-    frame: pd.DataFrame,
-    column: Hashable,
+    table: Prepared,
     k: int,
     m: int,
+    column: Hashable,
     algorithm: str | None,
     options: Parameters,
     sample: pd.DataFrame | str | None,
 ) -> Row:
     """Make and measure one release, or return the reason why it is infeasible."""
     began = perf_counter()
-    row: Row = {"k": k, "m": m}
+    row: Row = {"k": k, "m": m, "prepared": table.text}
     with warnings.catch_warnings(
         action="ignore", category=ReleaseWarning
     ):  # the warning comes with the final release
@@ -632,12 +643,13 @@ def _measure_release(
             if "guarantee" in options:
                 given = {**options, "guarantee": replace(options["guarantee"], k=k, m=m)}
             run = anonymize if algorithm is None else named(algorithm)
-            result: Anonymized = run(frame, column=column, **given)
+            result = table.release(lambda frame: run(frame, column=column, **given))
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began
     if sample is not None:
-        row["named"] = share_named(frame, result, column, sample)
-    left = of_all_rows(risk(result.frame, column, k=k, m=m + 1))["below_k"]
-    losses = {name: result.loss[name] for name in _MEASURES if name in result.loss}
+        row["named"] = share_named(table.frame, result, column, sample)
+    quasi = getattr(result.guarantee, "quasi", None)
+    left = of_all_rows(risk(result.frame, column, k=k, m=m + 1, quasi=quasi))["below_k"]
+    losses = {name: result.loss[name] for name in (*_MEASURES, *_FURTHER) if name in result.loss}
     return {**row, "below_k": left.iloc[-1] if len(left) else 0.0, **losses}

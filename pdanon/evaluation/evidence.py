@@ -58,7 +58,7 @@ from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import FilePath, check_flag, check_frame, check_known, check_path
-from pdanon.recoding.result import Anonymized, made_by
+from pdanon.recoding.result import Anonymized, dropped_alert, made_by
 from pdanon.recoding.warnings import shortfall
 
 FORMAT, VERSION = "pdanon evidence", 1
@@ -137,7 +137,7 @@ def collect(
     if assessment is not None:
         risk["attacks"] = _describe_attacks(check_assessment(assessment))
     tables = _tables(result, original, redact)
-    alerts = [*filter(None, [shortfall(result.parameters, guarantee), result.useless])]
+    alerts = [*filter(None, [shortfall(result.parameters, guarantee), dropped_alert(result), result.useless])]
     facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
     facts["verdict"] |= confirmed
     return Evidence(

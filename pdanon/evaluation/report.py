@@ -54,6 +54,7 @@ from pdanon.recoding.result import (
     Anonymized,
     class_names,
     counted,
+    dropped_alert,
     headline,
     in_chunks,
     made_by,
@@ -173,6 +174,8 @@ _MEANINGS = {
     "GGD": "As LM, but an occurrence counts 100 % if its row has the same label already.",
     "UL": "Utility loss on a binary logarithmic scale: every step of 1 doubles it.",
     "suppressed": "Share of the occurrences of items that are suppressed.",
+    "dropped": "Share of the occurrences of items that were dropped from long rows before; they count as "
+    "suppressed.",
     "S/N": "Share of the occurrences of items that are suppressed, in public and private columns together.",
     "values": "Average relative error of the estimated count of a combination of quasi-identifiers. The "
     "estimate assumes that a published value stands for each of its values equally often.",
@@ -259,7 +262,8 @@ def _verdict(result: Anonymized) -> str:
     """Return the verdict, and the warnings below it."""
     kind, sentence = verdict(result)
     identifying = ". ".join(result.unmodified.sentences())
-    alerts = [shortfall(result.parameters, result.guarantee), result.useless, identifying]
+    alerts = [shortfall(result.parameters, result.guarantee), dropped_alert(result)]
+    alerts += [result.useless, identifying]
     parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
     return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 
@@ -515,7 +519,7 @@ def unmodified_section(columns: Sequence[tuple[str, str, bool]], note: str = "",
 # Parameters whose texts are names of options, and never items.
 _NAMES = (
     *("algorithm", "criterion", "loss", "refine_loss", "merge", "order", "scope", "how", "score"),
-    *("tum", "cluster", "transaction", "labels"),
+    *("tum", "cluster", "transaction", "labels", "prepared"),
 )
 
 

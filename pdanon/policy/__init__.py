@@ -13,6 +13,7 @@ import pandas as pd
 
 from pdanon import stream
 from pdanon.accessors import ByPerson, by
+from pdanon.algorithms.preparation import Prepared, check_steps, prepare
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
 from pdanon.algorithms.requests import (
     REQUEST_PARAMETERS,
@@ -121,6 +122,9 @@ class Policy:
         ``conflicts``, ``"refuse"`` or ``"first"``. For CSV: ``delimiter``, ``encoding``, ``no_header``, and
         ``separator`` if it differs from that of the release. For CSV and JSON lines: ``types``, such as
         ``{"age": "integer"}``; other columns of CSV are text.
+    prepare : dict
+        Steps before the release by column, as for `pdanon.prepare`; ``weights`` is the path of a table with
+        columns ``item, weight``.
     head : dict
         Texts for the head of the report and of the evidence: ``title, dataset, purpose, recipient,
         prepared_by, approved_by, note``.
@@ -169,6 +173,7 @@ class Policy:
     keep: list[str] = field(default_factory=list)
     form: dict[str, Any] = field(default_factory=dict)
     head: dict[str, str] = field(default_factory=dict)
+    prepare: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_toml(cls, file: str | PathLike[str]) -> Policy:
@@ -214,7 +219,7 @@ class Policy:
         options = self._options()
         frame = self.read() if frame is None else check_frame(frame)
         with config(processes=self.parameters.get("processes", ...)):
-            return release_table(frame, self.algorithm, self.items, self._unit, options)
+            return release_table(self._prepare(frame), self.algorithm, self.items, self._unit, options)
 
     @property
     def is_streamed(self) -> bool:
@@ -285,7 +290,7 @@ class Policy:
         options = {name: self.comparison[name] for name in others}
         options |= {"vary": vary, "column": self.items}
         with config(processes=self.comparison.get("processes", ...)):
-            return compare(self.read(), Texts(configurations), **options)
+            return compare(self._prepare(self.read()).frame, Texts(configurations), **options)
 
     def read(self) -> pd.DataFrame:
         """Read the table without dropped columns.
@@ -308,6 +313,9 @@ class Policy:
             return frame.drop(columns=[name for name in self.drop if name in frame.columns])
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
 
+    def _prepare(self, frame: pd.DataFrame) -> Prepared:
+        return prepare(frame, schema.read_steps(self.prepare))
+
     def _warn_of_texts(self, frame: pd.DataFrame) -> None:
         """Warn of columns of CSV and JSON lines that would be generalized otherwise with a type."""
         if not is_parquet(self.input):
@@ -326,6 +334,7 @@ class Policy:
         vary = self.comparison.get("vary", {}).values()
         settings = [*self._settings(), *(values for values in vary if isinstance(values, Mapping))]
         values = [self.source, self.input, *self.hierarchies.values(), self._known_secret]
+        settings += self.prepare.values()
         values += [value for parameters in settings for value in _leaves(parameters)]
         return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
@@ -401,7 +410,7 @@ class Policy:
         persons = self._read_persons(original) if "links" in self.outputs else []
         files, confidential = release_writers(
             result,
-            original,
+            None if original is None else self._prepare(original).frame,
             self.outputs,
             persons,
             form=self._form,
@@ -451,6 +460,7 @@ class Policy:
         object.__setattr__(self, "items", self._form.lists)
         self._check_unit()
         self._check_links()
+        check_steps(self.prepare, self._place("prepare"))
         self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
@@ -467,7 +477,7 @@ class Policy:
             check_path(self.source, "source")
         object.__setattr__(self, "input", locate(check_path(self.input, "input")))
         refuse_credentials(str(self.input), self._place("input"))
-        for name in ("parameters", "hierarchies", "outputs", "comparison", "form", "head"):
+        for name in ("parameters", "hierarchies", "outputs", "comparison", "form", "head", "prepare"):
             schema.check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
         schema.check_keys(self.form, "input", self._place("input"))
         for name, text in self.head.items():
@@ -542,6 +552,11 @@ class Policy:
         gather = "set by instead of unit, which gathers the lines to one row per person"
         refuse(
             (counts and not unit, "counts needs unit", hint),
+            (
+                unit and any("max_items" in own for own in self.prepare.values()),
+                "max_items and unit do not go together",
+                gather,
+            ),
             *(
                 (unit and is_set, f"{name} and unit do not go together", gather)
                 for name, is_set in others.items()
@@ -582,7 +597,7 @@ class Policy:
         form = {name: value for name, value in self.form.items() if not self._unit or name not in self._unit}
         named = 'name one, such as algorithm = "rum_bound"; a sample chooses only for items'
         unread = {"keep": self._unit and self.keep, "[input]": any(form.values())}
-        unread |= {"[compare]": any(self.comparison.values())}
+        unread |= {"[compare]": any(self.comparison.values()), "[prepare]": self.prepare}
         refuse(
             (self.quasi and self.algorithm is None, "quasi in parts needs an algorithm", named),
             *((is_set, f"{name} needs all rows at once", hint) for name, is_set in unread.items()),
@@ -706,7 +721,7 @@ def bound_function(
 
 
 def release_table(
-    frame: pd.DataFrame,
+    prepared: Prepared,
     algorithm: str | None,
     column: Hashable | None,
     persons: Mapping[str, Any],
@@ -716,13 +731,14 @@ def release_table(
     """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk."""
     # Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
     # guarantee. ``persons`` as in `bound_function`.
-    options = dict(options)
+    frame, options = prepared.frame, dict(options)
     most, risk = check_max_loss(options.pop("max_loss", None)), check_max_risk(max_risk)
     if algorithm is None:
         lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
         guarantee, options = read_request(options, lists=lists)
         options |= {"guarantee": guarantee, "max_loss": most or None}
-    result: Anonymized = bound_function(algorithm or "anonymize", frame, column, persons)(**options)
+    name = algorithm or "anonymize"
+    result = prepared.release(lambda rows: bound_function(name, rows, column, persons)(**options))
     refuse_loss(result.loss, result.useless, most)
     refuse_risk(result.unmodified, risk)
     return result

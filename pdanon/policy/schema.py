@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,9 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "algorithm": (str,),
         "input": (str, dict),
         "separator": (str,),
-        **dict.fromkeys(("parameters", "columns", "hierarchies", "outputs", "compare", "head"), (dict,)),
+        **dict.fromkeys(
+            ("parameters", "columns", "hierarchies", "prepare", "outputs", "compare", "head"), (dict,)
+        ),
     },
     "input": {
         "file": (str,),
@@ -93,6 +95,7 @@ def read_toml(source: Path) -> Parameters:
         **tables["columns"],
         "hierarchies": {name: here(value) for name, value in tables["hierarchies"].items()},
         "separator": tables.get("separator"),
+        "prepare": {name: change_steps(here, own) for name, own in tables["prepare"].items()},
         "outputs": {name: here(value) for name, value in tables["outputs"].items()},
         "comparison": _resolve_comparison(source, tables["compare"]),
         "head": tables["head"],
@@ -235,6 +238,18 @@ def check_keys(table: Table, name: str, where: str) -> None:
         if type(value) not in types:  # not isinstance: true is no number
             kinds = " or ".join(_TYPES[each] for each in types)
             raise ParameterError(f"{key} must be {kinds}", where=where, got=type(value).__name__)
+
+
+def change_steps(change: Callable[[Any], Any], own: Any) -> Any:
+    """Change the weights among the steps of a column, if they are there."""
+    has_weights = isinstance(own, Mapping) and "weights" in own
+    return {**own, "weights": change(own["weights"])} if has_weights else own
+
+
+def read_steps(steps: Mapping[Any, Parameters]) -> dict[Hashable, Parameters]:
+    """Read the files of weights among the steps of a preparation."""
+    read = lambda weights: read_weights(weights) if isinstance(weights, Path) else weights  # noqa: E731
+    return {label: change_steps(read, own) for label, own in steps.items()}
 
 
 def read_parameter(key: str, path: Path, column: str | None) -> Any:

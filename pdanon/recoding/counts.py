@@ -18,7 +18,15 @@ FEW = 20  # rows; in fewer, any column may be unique in each, and little can be 
 _NEARLY_ALL = 95  # percent
 _Z = NormalDist().inv_cdf(0.975)
 NEAR = "near the lowest loss"  # a reason that excludes no release
-_OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed", "values")  # have other lines
+_OWN_LINES = (
+    "occurrences",
+    "stands_for",
+    "singles",
+    "pairs",
+    "suppressed",
+    "dropped",
+    "values",
+)  # have other lines
 
 
 def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
@@ -26,7 +34,8 @@ def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[
     if "occurrences" in loss:
         # The mapping of a table with quasi-identifiers may be in a file only.
         apart = not len(mapping) and "NCP_relational" in loss
-        total = "the" if apart else f"{int(mapping['support'].sum()):,}"
+        dropped = loss.get("dropped", 0.0)
+        total = "the" if apart else f"{round(int(mapping['support'].sum()) / (1 - dropped)):,}"
         gone = percent(loss["suppressed"])
         yield "changed", f"{percent(loss['occurrences'])} of {total} occurrences, {gone} suppressed"
         if not apart:
@@ -35,7 +44,16 @@ def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[
         if "values" in loss:
             errors += f", {percent(loss['values'])} in that of a combination of quasi-identifiers"
         yield "error", f"{errors} (expected from the labels, on average)"
+    if text := describe_dropped(loss):
+        yield "dropped", text
     yield "details", losses(loss[[name for name in loss.index if name not in _OWN_LINES]])
+
+
+def describe_dropped(loss: pd.Series[float]) -> str:
+    """Describe what a guarantee leaves open if items were dropped before the release; empty if none were."""
+    share = loss.get("dropped", 0.0)
+    known = "the guarantee does not cover attackers who know a dropped item of a person"
+    return f"{percent(share)} of the occurrences, from long rows; {known}" if share else ""
 
 
 def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.bounds import Bound, bound_lines
-from pdanon.recoding.counts import choice_lines, class_sizes, loss_lines, percent
+from pdanon.recoding.counts import choice_lines, class_sizes, describe_dropped, loss_lines, percent
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
@@ -547,6 +547,8 @@ def headline(result: Anonymized) -> Lines:
             f"an attacker with a sample names {percent(result.named)} of the persons at risk{larger}",
         )
     yield from unmodified_lines(result.unmodified)
+    if "prepared" in result.parameters:
+        yield "prepared", result.parameters["prepared"]
     for name, text in loss_lines(result.mapping, result.loss):
         yield name, text
         if name == "changed":
@@ -563,6 +565,12 @@ def headline(result: Anonymized) -> Lines:
 def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Lines:
     """Return the line about unmodified columns of a table with some rows, name and text, if there is one."""
     yield from (("beside", text) for text, _ in unmodified.summary(rows))
+
+
+def dropped_alert(result: Anonymized) -> str:
+    """Return the alert about what was dropped before a release; empty if nothing was."""
+    text = describe_dropped(result.loss)
+    return f"Dropped before: {text}" if text else ""
 
 
 def verdict(result: Anonymized) -> tuple[Verdict, str]:

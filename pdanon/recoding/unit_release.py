@@ -248,7 +248,7 @@ def by_calendar(column: pd.Series[Any], part: str) -> pd.Series[Any]:
     """Return texts such as ``2025-03-09``, ``2025-W10``, ``2025-03`` and ``2025-Q1`` for times."""
     numbers, found = pd.factorize(pd.DatetimeIndex(pd.to_datetime(column)))
     times = pd.DatetimeIndex(found)
-    formats = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m"}
+    formats = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "year": "%Y"}
     if part == "quarter":
         texts = [f"{year}-Q{quarter}" for year, quarter in zip(times.year, times.quarter, strict=True)]
     else:
