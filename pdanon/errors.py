@@ -6,6 +6,7 @@ log file must not hold data that is about to be anonymized.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from shlex import quote
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -266,7 +268,7 @@ _REMEDIES = {
     "it is compressed by zstd": "decompress it first, with unzstd",
     "it is a spreadsheet or a ZIP archive": "save the sheet as 'CSV UTF-8', or decompress it with unzip",
     "it is Parquet": "pdanon.read_parquet(path) reads it; the command line, if its name ends in .parquet",
-    "it is a file of SPSS": "convert it in Python: pdanon.to_parquet(pd.read_spss(path), 'in.parquet')",
+    "it is a file of SPSS": "pd.read_spss(path) reads it",
     "it is UTF-16 text": "pass encoding='utf-16' (--encoding utf-16); or save it as 'CSV UTF-8'",
     "it is empty": "write a line of column names, and a line for each row",
     "a line has more fields than the header": _QUOTES,
@@ -376,8 +378,16 @@ def check_names(names: Iterable[str], where: str | os.PathLike[str]) -> None:
     for place, name in enumerate(names, start=1):
         if name and first.setdefault(name, place) != place:
             got = f"columns {first[name]} and {place}"  # not the name: a first line may be data
-            hint = "give each column a name of its own"
+            hint = f"give each column a name of its own, or number them: {csv_command('read_csv', where)}"
             raise ColumnError("two columns have the same name", where=os.fspath(where), got=got, hint=hint)
+
+
+def csv_command(reader: str, path: str | os.PathLike[str]) -> str:
+    """Return the command that writes a file as CSV after a function of pandas has read it."""
+    name = json.dumps(mask_credentials(os.fspath(path)), ensure_ascii=False)
+    options = ', encoding="latin-1"' * (reader == "read_sas")
+    call = f'import pandas as pd; pd.{reader}({name}{options}).to_csv("in.csv", index=False)'
+    return f"python -c {quote(call)}"
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from pdanon.cards import Lines, card, listing
 from pdanon.errors import PdanonError, ReleaseWarning
 from pdanon.io.lines import NOUNS, type_of
 from pdanon.io.long import number_persons
-from pdanon.io.objects import parse_list
+from pdanon.io.objects import parse_list, split_objects
 from pdanon.io.tables import Form
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
@@ -32,12 +33,14 @@ _FEW_ITEMS = 20  # distinct items; fewer need no hierarchy
 _MOST_TRIED = 2  # columns of items of the same persons
 _WIDEST = 40  # letters of an example
 _BOX = "boxes to tick"
+_COMMAS = "numbers with decimal commas"
 _SHAPES = {  # of dates and codes; the first that fits is named
     "dates": r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T].*)?",
+    "times": r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?( ?[AaPp][Mm])?",
     "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
     "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
     "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
-    "numbers with decimal commas": r"[+-]?[0-9.]+,[0-9]+|[0-9]+",
+    _COMMAS: r"[+-]?[0-9.]+(,[0-9]+)?",
 }
 _TREES = {  # of items, by their shape
     _SHAPES["ATC codes"]: "atc({})",
@@ -47,11 +50,13 @@ _TREES = {  # of items, by their shape
     r".*[^ ] > [^ ].*": "paths({}, ' > ')",
     r"[^0-9/ ]([^/]*[^/ ])?/[^/ ].*": "paths({}, '/')",
 }
+_MEASURED = {"numbers", _COMMAS, "dates", "times", "timestamps"}  # no items, no persons
 _FLAGS = {"0", "1", "0.0", "1.0", "true", "false"}
 _NO = {"0", "no", "n", "false", "nein", "non", "2", "-"}
 _TICKS = {"x", "1", "yes", "y", "true", "ja", "j", "oui"}
 _SEPARATORS = "|;,\t/"
 _NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
+_UNKNOWN = ("?", "NA", "N/A", "nan", "NaN", "null", "NULL")
 # Soft hyphens, marks without width and of direction, byte order marks.
 _UNSEEN = r"[\u00ad\u200b-\u200f\u2060\ufeff]"
 
@@ -129,7 +134,8 @@ def describe_raw(
     convert: Convert | None = None,
 ) -> RawProfile:
     """Describe a table without lists, and the forms that fit, with the ``known`` fields of each."""
-    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    split = split_objects(frame)
+    columns = [split.iloc[:, place] for place in range(split.shape[1])]
     kinds = [_kind_of(column, alone=len(columns) == 1) for column in columns]
     readings, alerts, spelling = list[Reading](), dict[str, Alert](), list[Alert]()
     owners: Any = np.arange(len(frame))
@@ -149,10 +155,10 @@ def describe_raw(
             continue  # no sets, or of items that never come again
         if not readings:
             spelling = [*spelling_alerts(itemsets)]
-            owners = number_persons([frame[label] for label in form["by"]])[0] if "by" in form else owners
+            owners = number_persons([split[label] for label in form["by"]])[0] if "by" in form else owners
         mean = n_items / itemsets.n_rows
         what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"
-        readings.append(Reading(what, _call_of(form), form))
+        readings.append(Reading(what, _call_of(form, [*frame.columns]), form))
     named = {label for reading in readings for label in reading.form.get("by", ())}
     described = [
         _describe(
@@ -190,7 +196,8 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     if texts and (number := type_of(column)) is not None:
         return NOUNS[number]
     for name, shape in _SHAPES.items():
-        if 10 * sum(map(bool, map(re.compile(shape).fullmatch, texts))) >= 9 * max(len(texts), 1):
+        found = [*filter(re.compile(shape).fullmatch, texts)]
+        if 10 * len(found) >= 9 * max(len(texts), 1) and (name != _COMMAS or "," in "".join(found)):
             return name
     separator = _separator_of(texts, _SEPARATORS + " " * alone)
     if separator is not None:
@@ -256,37 +263,59 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     by: dict[str, Any] = {"by": keys[:1]} if keys else {}
     labels = [column.name for column in columns if column.name not in keys[:1]]
     lists = [column for column, kind in pairs if kind.startswith("lists ")]
+    lists.sort(key=lambda column: -len({*map(str, column[:_SAMPLE])}))  # a status has few values
     for column in lists:
         yield f"lists in {column.name!r}", by | {"column": column.name, "field": _fields_of(column)}
+    for run in _runs_of_answers(pairs):
+        yield f"a column for each of {len(run):,} answers", by | {"wide": run}
     ticks = {column.name: _tick_of(column) for column, kind in pairs if kind == _BOX}
     tick = Counter(ticks.values()).most_common(1)[0][0] if ticks else None
     boxes = [label for label, each in ticks.items() if each == tick]
-    if len(boxes) > 1:
+    joined = [column for column, kind in single if kind.startswith("text with")]
+    if len(boxes) > (2 if joined else 1):  # one or two are questions beside that with several answers
         form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
         yield f"a column for each of {len(boxes):,} items", form
-    repeating = [column.name for column, kind in single if not column.is_unique and kind != "numbers"]
+    named = [(column, kind) for column, kind in single if kind not in _MEASURED]
+    values = {column.name: column.nunique() for column, _ in named if not column.is_unique}
+    usual = [label for label in usual_items([column for column, _ in named]) if label in values]
+    most = max((values[label] for label in usual), default=0)
+    items = sorted(usual, key=lambda label: 10 * values[label] < most)  # types, numbers of lines
+    repeating = sorted(values, key=values.__getitem__, reverse=True)
     persons, numbers = (
-        [label for label in repeating if is_named_for_persons(label) == each and is_named_for_a_number(label)]
+        [
+            label
+            for label in values
+            if is_named_for_persons(label) == each and is_named_for_a_number(label) and label not in items
+        ]
         for each in (True, False)
     )
-    items = [*usual_items([column for column, _ in single])]
     items += [column.name for column, kind in single if kind.endswith("codes")]
     items += [column.name for column, kind in single[::-1] if kind.startswith("text")]
     yield from _lines(persons, items)
-    joined = [column for column, kind in single if kind.startswith("text with")]
     for column in joined:
         separator = _separator_of(_texts_of(column), _SEPARATORS + " ")
         form = by | {"column": column.name, "separator": separator}
         yield f"items in {column.name!r}, joined by {separator!r}", form
     apart = [pair for pair in single if pair[0].name in labels and not lists and len(boxes) < 2]
-    words = [pair for pair in apart if "number" not in pair[1]]  # a number of items is no item
+    words = [pair for pair in apart if pair[1] not in {"whole numbers", *_MEASURED}]  # nor a number of items
     sample = [column.iloc[:_SAMPLE] for column, _ in (words if len(words) > 1 else apart)]
     wide = [sample[place].name for place in wide_places(sample)]
     if len(wide) > 1:
         form = by | {"wide": wide if len(wide) < len(labels) else []}
         yield f"a column for each of {len(wide):,} places of an item", form
-    others = lists or joined or len(boxes) > 1 or len(wide) > 1 or persons
-    yield from _lines(numbers or ([] if others else repeating[:1]), items)
+    others = bool(lists or joined or len(boxes) > 1 or len(wide) > 1 or persons)
+    others |= any(map(is_named_for_a_number, keys))  # a row has a number of its own
+    rest = [label for label in repeating if label not in items[:1] and len(split_words(label)) < 5]
+    yield from _lines(numbers or ([] if others else rest[:1]), items)
+
+
+def _runs_of_answers(pairs: Sequence[tuple[pd.Series[Any], str]]) -> Iterator[list[Hashable]]:
+    """Yield the labels of columns side by side that hold the text of one answer, or nothing."""
+    answers = [kind == "text" and c.isna().any() and c.nunique() == 1 for c, kind in pairs]
+    for is_run, places in groupby(range(len(pairs)), key=answers.__getitem__):
+        run = [pairs[place][0].name for place in places]
+        if is_run and len(run) > 1:
+            yield run
 
 
 def _lines(persons: list[Any], items: list[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -303,15 +332,17 @@ def _fields_of(column: pd.Series[Any]) -> list[str]:
     return ["code"] if "code" in names else [name for name, _ in names.most_common(1)]
 
 
-def _call_of(form: Mapping[str, Any]) -> str:
-    """Return the call that converts a frame in a form."""
-    column = f"frame[{form.get('column')!r}]"
+def _call_of(form: Mapping[str, Any], labels: Sequence[Hashable]) -> str:
+    """Return the call that converts a frame with these labels of columns in a form."""
+    column = f"frame[{(name := form.get('column'))!r}]"
     if "item" in form:
         return f"pdanon.from_long(frame, by={form['by'][0]!r}, item={form['item']!r})"
     if "separator" in form:
         return f"{column} = pdanon.from_text({column}, separator={form['separator']!r})"
     if "field" in form:
-        return f"{column} = pdanon.from_json({column}, field={(form['field'] or None)!r})"
+        label, *fields = [name] if name in labels else str(name).split(".")
+        values = f"frame[{label!r}]" + f".struct.field({fields!r})" * bool(fields)
+        return f"{column} = pdanon.from_json({values}, field={(form['field'] or None)!r})"
     name, drop = (
         "wide" if "wide" in form else "onehot",
         f".drop(columns={form['by']!r})" if "by" in form else "",
@@ -344,6 +375,10 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
             f"{unseen:,} items differ from another only in normal forms, special blanks and invisible marks"
         )
         yield Alert(what, hint, hint.replace("apply", "in Python apply"))
+    if unknown := [mark for mark in _UNKNOWN if pc.any(pc.equal(texts, mark)).as_py()]:
+        read = f"pd.read_csv(path, dtype=str, na_values={unknown}).to_csv('in.csv', index=False)"
+        hint = f"if no item is called {unknown[0]}, read the file by {read}"
+        yield Alert(f"{len(unknown):,} items look like missing values: {', '.join(unknown)}", hint, hint)
     if garbled := pc.sum(pc.match_substring_regex(texts, "[ÂÃ][^A-Za-z ]")).as_py():
         hint = "read it with encoding='utf-8' (--encoding utf-8); if it has two encodings, write it in one"
         yield Alert(f"{garbled:,} items look like UTF-8 that was read in another encoding", hint, hint)

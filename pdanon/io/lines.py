@@ -135,6 +135,9 @@ def read_raw_text(path: Path, delimiter: str | None, encoding: str) -> tuple[Tab
 
 def _is_row(first: Sequence[str], rows: pd.DataFrame) -> bool:
     """Return whether the first line is a row: it has words of other rows, or numbers that do not count up."""
+    marks = [mark for mark in _DELIMITERS if mark in first[0]] if len(first) == 1 else []
+    if marks:  # items joined to a text
+        first, rows = first[0].split(marks[0]), rows[rows.columns[0]].str.split(marks[0], expand=True)
     words = [text for text in first if any(map(str.isalpha, text))]
     counted = [[*map(str, range(start, start + len(first)))] for start in (0, 1)]
     return bool(rows.isin(words).any(axis=None)) or (not words and first not in counted)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.io.text import without_blanks
@@ -80,6 +81,22 @@ def from_json(
     kept = [None if items is None else [each for each in items if each is not None] for items in rows]
     itemsets = without_blanks(Itemsets.from_arrow(object_lists(kept, where.rstrip(", ") or None)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
+
+
+def split_objects(frame: pd.DataFrame) -> pd.DataFrame:
+    """Split columns of Arrow structs into columns of their fields: ``subject.reference``."""
+    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    if not any(map(_is_struct, columns)):
+        return frame
+    parts = [
+        split_objects(each.struct.explode().add_prefix(f"{each.name}.")) if _is_struct(each) else each
+        for each in columns
+    ]
+    return pd.concat(parts, axis=1)
+
+
+def _is_struct(column: pd.Series[Any]) -> bool:
+    return isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_struct(column.dtype.pyarrow_dtype)
 
 
 def parse_list(text: str) -> Any:

@@ -19,7 +19,14 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, read_safely
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    ParameterError,
+    csv_command,
+    did_you_mean,
+    read_safely,
+)
 from pdanon.io.files import (
     check_encoding,
     check_name,
@@ -41,7 +48,7 @@ from pdanon.io.lines import (
     read_lines,
 )
 from pdanon.io.long import from_long, from_wide, number_persons, read_items, refuse_published_persons, to_long
-from pdanon.io.objects import from_json
+from pdanon.io.objects import from_json, split_objects
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import escape_frame, from_text, read_csv, to_csv, to_text, warn_of_formulas
@@ -182,6 +189,7 @@ class Form:
     def read_with_persons(self, path: Path | str, keep: Collection[str] = ()) -> tuple[Table, pd.DataFrame]:
         """Read a file as `read` does, and the columns of ``by`` of each row of the frame."""
         frame, notes = self._read_file(path)
+        frame = self._split(frame)
         columns = frame.iloc[:, label_positions(frame, self.by)]
         numbers, _ = number_persons([columns.iloc[:, place] for place in range(columns.shape[1])])
         is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
@@ -195,9 +203,16 @@ class Form:
         how = {"header": not self.no_header, "ragged": self.wide is not None}
         return read_lines(path, self.types, self.delimiter, encoding, **how)
 
+    def _split(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Split columns of objects if the form names a field of one, as in ``subject.reference``."""
+        named = (name for name in (*self.by, self.item, self.column, self.unit) if name is not None)
+        nested = any("." in name and name not in frame.columns for name in named)
+        return split_objects(frame) if nested else frame
+
     def convert(self, frame: pd.DataFrame, notes: tuple[str, ...] = (), keep: Collection[str] = ()) -> Table:
         """Convert the table of a file."""
         refuse_published_persons(self.by, [*keep])
+        frame = self._split(frame)
         if self.is_spread:
             return self._read_spread(frame, notes, list(keep))
         if not self.has_no_lists:
@@ -299,9 +314,13 @@ def _describe_boxes(boxes: pd.DataFrame, counts: Sequence[Hashable]) -> Iterator
 _TYPES = {"weight": "number", **dict.fromkeys(("group", "block", "size", "count", "support"), "integer")}
 _TOOLS = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zst": "unzstd", ".zip": "unzip"}
 _READERS = {
-    **{".sav": "read_spss", ".dta": "read_stata", ".sas7bdat": "read_sas", ".xpt": "read_sas"},
-    **{".json": "read_json", ".feather": "read_feather", ".arrow": "read_feather", ".orc": "read_orc"},
+    **dict.fromkeys((".xlsx", ".xls", ".ods"), "read_excel"),
+    **dict.fromkeys((".sas7bdat", ".xpt"), "read_sas"),
+    **{".sav": "read_spss", ".dta": "read_stata", ".json": "read_json"},
+    **{".feather": "read_feather", ".arrow": "read_feather", ".orc": "read_orc"},
 }
+_SHEET = "; or save the sheet as 'CSV UTF-8'"
+_BUNDLE = "; of a FHIR Bundle, the page docs/recipes/lines.md makes lines"
 
 
 def is_csv(path: Path | str) -> bool:
@@ -322,13 +341,14 @@ def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str |
         return None
     if suffix in _TOOLS:
         return f"decompress it first, with {_TOOLS[suffix]}"
-    if suffix in (".xlsx", ".xls", ".ods"):
-        return "save the sheet as 'CSV UTF-8'; or pdanon.to_parquet(pd.read_excel(path), 'in.parquet')"
     if suffix == ".ndjson":
         return "rename it to .jsonl"
-    if suffix in _READERS:
-        return f"convert it in Python: pdanon.to_parquet(pd.{_READERS[suffix]}(path), 'in.parquet')"
-    return None
+    if suffix == ".deid":
+        return "it is a project of ARX: export its output there; unzip shows data/input.csv"
+    call = _READERS.get(suffix)
+    if call is None:
+        return None
+    return csv_command(call, path) + {"read_excel": _SHEET, "read_json": _BUNDLE}.get(call, "")
 
 
 def check_distinct(paths: Mapping[str, Path | str], what: str) -> None:

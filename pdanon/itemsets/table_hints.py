@@ -29,7 +29,8 @@ _BEGINNINGS = (
 
 def is_named_for_persons(label: Hashable) -> bool:
     """Return whether the name of a column denotes persons, or their cards or accounts."""
-    return any(word in _WORDS or word.startswith(_BEGINNINGS) for word in map(str.lower, split_words(label)))
+    words = [*map(str.lower, split_words(label))]  # more are the text of a question
+    return len(words) < 5 and any(word in _WORDS or word.startswith(_BEGINNINGS) for word in words)
 
 
 def split_words(label: Hashable) -> list[str]:
@@ -45,7 +46,10 @@ _DICTS = "a row is a list, tuple, set or array of items: .map(list) makes lists 
 _ARRAYS = (pd.api.extensions.ExtensionArray, pd.Index, pd.Series)
 _SEPARATORS = "|;,\t"
 _EMPTY_LISTS = ("[]", "{}", "()", "set()")
-_ITEMS = ("item", "product", "icd", "diagnos", "concept", "article", "stock", "code")
+_ITEMS = (
+    *("item", "product", "icd", "diagnos", "concept", "article", "stock", "drug", "medic", "treatment"),
+    *("procedure", "condition", "cpt", "code"),
+)
 _PLACES = ("post", "zip")  # postal codes are no items
 _SAMPLE = 1000  # rows
 _MOST_SHOWN = 20  # columns
@@ -186,7 +190,7 @@ def wide_places(columns: list[pd.Series[Any]]) -> list[int]:
         wide = [place for place, own in texts.items() if shares[place] or len({*own}) < len(own)]
     rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
     # Items do not repeat in a row, but the answers of a survey do.
-    if not any(len(row) > 1 for row in rows) or 20 * sum(len({*row}) < len(row) for row in rows) > len(rows):
+    if not any(len(row) > 1 for row in rows) or 10 * sum(len({*row}) < len(row) for row in rows) > len(rows):
         return []
     return wide
 
@@ -249,6 +253,7 @@ def usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     """Return the columns with a usual name of items, the most usual name first."""
     names = [_label(column) for column in columns]
     others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
+    others.sort(key=lambda name: len(str(name)))  # drug before drug_type
     return [name for word in _ITEMS for name in others if word in str(name).lower()]
 
 

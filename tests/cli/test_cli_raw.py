@@ -20,6 +20,8 @@ DRAW = random.Random(5)
 WORDS = ["milk", "rolls", "soda", "tea", "rice", "salt", "beer", "eggs"]
 ROWS = [DRAW.sample(WORDS, DRAW.choice([1, 2, 3, 4])) for _ in range(60)]
 CODES = ["E11.9", "I10", "J45.0", "K21.9", "E78.5", "M54.5", "F32", "N18.3"]
+ICD9 = ["250.01", "276", "401.9", "V27", "428", "414", "038.9", "997"]
+YES = ["Yes", "No"]
 RARE = f"{SECRET}-rare"
 
 
@@ -99,6 +101,96 @@ FILES: dict[str, tuple[Callable[[], object], str]] = {
     "answers.csv": (
         lambda: write("answers.csv", ",".join(["id", *WORDS]), *boxes("1", "2")),
         "--by id --onehot --tick 1",
+    ),
+    "transactions without a header.csv": (
+        lambda: write(
+            "transactions without a header.csv",
+            *(
+                f"2016-10-{1 + i // 3:02},{9 + i % 9}:58:11,{i + 7},{word}"
+                for i, row in enumerate(ROWS)
+                for word in row
+            ),
+        ),
+        "--by 3 --item 4 --no-header",
+    ),
+    "joined without a header.csv": (
+        lambda: write("joined without a header.csv", *(f'"{",".join(row)}"' for row in ROWS)),
+        "--column 1 --separator , --no-header",
+    ),
+    "prescriptions.csv": (
+        lambda: write(
+            "prescriptions.csv",
+            "row_id,patient_id,doctor_id,drug_type,drug,route,dose",
+            *(
+                f"{i}{n},{i},{i % 7},{'MA'[n % 2]},{word},ORAL,{i}.5"
+                for i, row in enumerate(ROWS)
+                for n, word in enumerate(row)
+            ),
+        ),
+        "--by patient_id --item drug",
+    ),
+    "orders.csv": (
+        lambda: write(
+            "orders.csv",
+            "order_id,order_item_id,product_id,price",
+            *(
+                f'A{i},{n + 1},{"PQ"[i % 2]}{i % 5}{word},"{n},99"'
+                for i, row in enumerate(ROWS)
+                for n, word in enumerate(row)
+            ),
+        ),
+        "--by order_id --item product_id",
+    ),
+    "diagnoses.csv": (
+        lambda: write(
+            "diagnoses.csv",
+            "encounter_id,diag_1,diag_2,diag_3",
+            *(
+                ",".join([str(9000 + i), *("?" if i % 19 == 0 else each for each in DRAW.sample(ICD9, 3))])
+                for i in range(60)
+            ),
+        ),
+        "--by encounter_id --wide",
+    ),
+    "questions.csv": (
+        lambda: write(
+            "questions.csv",
+            "Timestamp,1. Sex,9. Do you have a membership card here?,10. What do you buy?,11. Return?",
+            *(
+                f"2019/10/{10 + i % 9} 2:38 PM,{'FM'[i % 2]},{YES[i % 2]},{';'.join(row)},{YES[i % 3 // 2]}"
+                for i, row in enumerate(ROWS)
+            ),
+        ),
+        "--column '10. What do you buy?' --separator ';'",
+    ),
+    "answers by column.csv": (
+        lambda: write(
+            "answers by column.csv",
+            ",".join(["Internal ID", *(f"Check all that apply: {word}" for word in WORDS), "Country"]),
+            *(
+                ",".join([str(i), *(word if word in row else "" for word in WORDS), "CA"])
+                for i, row in enumerate(ROWS)
+            ),
+        ),
+        "--by 'Internal ID' --wide " + " ".join(f"'Check all that apply: {word}'" for word in WORDS),
+    ),
+    "conditions.jsonl": (
+        lambda: write(
+            "conditions.jsonl",
+            *(
+                json.dumps(
+                    {
+                        "resourceType": "Condition",
+                        "clinicalStatus": {"coding": [{"code": ["active", "resolved"][n % 2]}]},
+                        "code": {"coding": [coding], "text": coding["code"]},
+                        "subject": {"reference": f"Patient/{i}"},
+                    }
+                )
+                for i, row in enumerate(codings())
+                for n, coding in enumerate(row)
+            ),
+        ),
+        "--by subject.reference --column code.coding --field code",
     ),
     "json.csv": (
         lambda: table("json.csv", [*map(json.dumps, ROWS)], sep=";"),
@@ -226,6 +318,63 @@ def test_kinds_are_told_by_their_shape(run):
         **{"price": "numbers with decimal commas", "nothing": "empty"},
     }
     assert [each["missing"] for each in result["columns"]] == [0, 0, 0, 0, 0, 40]
+
+
+def test_numbers_of_rows_and_answers_of_a_scale_make_no_lines(run):
+    write("in.csv", "Id,TV,OpTV", *(f"{i},{i % 17},{'RBM'[i % 3]}" for i in range(50)))
+    write("scale.csv", ",How do you like to read?", *(f"{i},{1 + i % 5} = yes" for i in range(50)))
+    for name in ("in.csv", "scale.csv"):
+        code, out, _ = run("profile", name)
+        assert code == 0
+        assert "no form of lists" in out
+
+
+def test_numbers_of_several_kinds_are_told_apart(run):
+    rows = range(40)
+    frame = pd.DataFrame(
+        {
+            "at": [f"{n % 24}:{10 + n}" for n in rows],
+            "price": [f"{n},5" if n % 3 else f"{n}" for n in rows],
+            "stay": [f"{200_000 + n}" if n else "NA" for n in rows],
+        }
+    )
+    frame.to_csv("kinds.csv", index=False, sep=";")
+    result = json.loads(run("profile", "kinds.csv", "--json")[1])["result"]
+    assert [each["kind"] for each in result["columns"]] == ["times", "numbers with decimal commas", "text"]
+
+
+def test_marks_of_missing_values_are_reported_with_the_call_that_reads_them(run):
+    FILES["diagnoses.csv"][0]()
+    _, out, _ = run("profile", "diagnoses.csv")
+    read = out.partition("read the file by ")[2].splitlines()[0]
+    exec(read, {"pd": pd, "path": "diagnoses.csv"})
+    _, out, _ = run("profile", "in.csv")
+    assert "missing values" not in out
+    assert "-> pdanon anonymize in.csv released.parquet --by encounter_id --wide" in out
+
+
+@pytest.mark.parametrize(("name", "write_file"), [("a 'b'.json", "to_json"), ("a.dta", "to_stata")])
+def test_other_files_are_answered_with_the_command_that_converts_them(run, name, write_file):
+    frame = pd.DataFrame(
+        [(f"p{i}", word) for i, row in enumerate(ROWS) for word in row], columns=["user", "page"]
+    )
+    getattr(frame, write_file)(name, **({"write_index": False} if name.endswith("dta") else {}))
+    code, _, err = run("profile", name)
+    words = shlex.split(err.partition("hint:")[2].splitlines()[0].partition(";  ")[0])
+    assert (code, words[:2]) == (2, ["python", "-c"])
+    exec(words[2].partition(" of a FHIR")[0])
+    pd.testing.assert_frame_equal(pd.read_csv("in.csv"), frame)
+
+
+def test_equal_names_are_numbered_as_the_hint_says(run):
+    FILES["answers by column.csv"][0]()
+    path = Path("answers by column.csv")
+    path.write_text(path.read_text().replace("apply: tea", "apply: milk"))
+    code, _, err = run("profile", str(path))
+    assert code == 2
+    exec(shlex.split(err.partition("number them: ")[2])[2])
+    _, out, _ = run("profile", "in.csv")
+    assert "'Check all that apply: milk.1'" in out
 
 
 def test_what_hinders_a_form_is_told_with_its_remedy(run):

@@ -261,3 +261,39 @@ def test_decimal_commas_are_refused_with_the_call_that_reads_them():
     with pytest.raises(FormatError, match="another type") as caught:
         read_lines("in.csv", {"a": "number"})
     assert "pd.read_csv(path, decimal=',')" in caught.value.parts["hint"]
+
+
+# --- Objects within objects, as in resources of FHIR
+
+
+RESOURCES = [
+    {"id": 1, "code": {"coding": [{"code": "E11"}, {"code": "I10"}]}, "subject": {"reference": "Patient/1"}},
+    {"id": 2, "code": None, "subject": {"reference": "Patient/2"}},
+    {"id": 3, "code": {"coding": None}, "subject": {"reference": "Patient/1"}},
+    {"id": 4, "code": {"coding": [{"code": "J45"}]}, "subject": {"reference": "Patient/1"}},
+    {"id": 5, "code": {"coding": [{"code": "I10"}]}, "subject": {"reference": "Patient/3"}},
+]
+
+
+def test_fields_of_objects_are_columns_if_a_form_names_one(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(map(json.dumps, RESOURCES)))
+    form = Form(by=["subject.reference"], column="code.coding", field=["code"])
+    assert form.read(path).frame["code.coding"].tolist() == [["E11", "I10", "J45"], [], ["I10"]]
+    frame = Form(column="id").read(path).frame
+    assert [*frame.columns] == ["id", "code", "subject"]
+    with pytest.raises(
+        ColumnError, match=r"'subject\.ref' does not exist\n.*\n  hint: .*'subject.reference'"
+    ):
+        Form(by=["subject.ref"], item="id").read(path)
+
+
+def test_python_gets_the_call_for_a_field_of_objects():
+    table = pa.table({name: [each[name] for each in RESOURCES * 9] for name in RESOURCES[0]})
+    frame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    call = pdanon.profile(frame).readings[0].call
+    assert call == (
+        "frame['code.coding'] = pdanon.from_json(frame['code'].struct.field(['coding']), field=['code'])"
+    )
+    exec(call)
+    assert frame["code.coding"].iloc[0] == ["E11", "I10"]
