@@ -299,6 +299,7 @@ class Thresholds(dict[str, Threshold]):
             CMS     11  2024
         PCORnet     11  2017
     NHS Digital      8  2018
+     OpenSAFELY      8  2025
     >>> pdanon.thresholds["NHS Digital"].rule
     'Counts of 1 to 7 are not shown. Other counts are rounded to the nearest 5.'
     """
@@ -345,6 +346,15 @@ thresholds = Thresholds(
             "https://digital.nhs.uk/data-and-information/data-tools-and-services/data-services/"
             "hospital-episode-statistics/"
             "change-to-disclosure-control-methodology-for-hes-and-ecds-from-september-2018",
+        ),
+        Threshold(
+            "OpenSAFELY",
+            8,
+            "OpenSAFELY, outputs from its secure server",
+            "Outputs based on counts of 7 or fewer are redacted before they are released.",
+            "OpenSAFELY documentation, Applying statistical disclosure control",
+            2025,
+            "https://docs.opensafely.org/sdc/",
         ),
     )
 )

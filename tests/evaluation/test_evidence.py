@@ -333,6 +333,7 @@ def test_thresholds_have_a_source():
         "CMS": 11,
         "PCORnet": 11,
         "NHS Digital": 8,
+        "OpenSAFELY": 8,
     }
     for each in pdanon.thresholds.values():
         assert each.url.startswith("https://")
@@ -340,7 +341,7 @@ def test_thresholds_have_a_source():
         assert each.is_met(each.least)
         assert not each.is_met(each.least - 1)
     assert pdanon.thresholds["cms"].least == 11
-    assert pdanon.thresholds.to_frame().shape == (3, 7)
+    assert pdanon.thresholds.to_frame().shape == (4, 7)
     assert "CMS" in pdanon.thresholds
     assert "FDA" not in pdanon.thresholds
 
