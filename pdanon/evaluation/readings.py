@@ -159,6 +159,8 @@ def describe_raw(
         mean = n_items / itemsets.n_rows
         what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"
         readings.append(Reading(what, _call_of(form, [*frame.columns]), form))
+    if all(_is_guess(reading.form) for reading in readings):
+        alerts.setdefault("", _no_items_alert(columns, kinds, k))
     named = {label for reading in readings for label in reading.form.get("by", ())}
     described = [
         _describe(
@@ -168,6 +170,24 @@ def describe_raw(
     ]
     table = pd.DataFrame(described, columns=["column", "kind", "values", "missing", "example"])
     return RawProfile(len(frame), table, tuple(readings), (*alerts.values(), *spelling))
+
+
+def _is_guess(form: Mapping[str, Any]) -> bool:
+    """Return whether no name of a column suggests persons, or items."""
+    names = [*form.get("by", ()), form.get("item")]
+    return "item" in form and not (
+        is_named_for_a_number(names[0]) or usual_items([pd.Series(name=names[-1], dtype=object)])
+    )
+
+
+def _no_items_alert(columns: Sequence[pd.Series[Any]], kinds: Sequence[str], k: int) -> Alert:
+    """Return the alert for a table that may have a row per person, and no items."""
+    pairs = zip(columns, kinds, strict=True)
+    quasi = [c.name for c, kind in pairs if kind[:5] not in ("lists", "empty") and not c.is_unique]
+    call = f"pdanon.anonymize(frame, pdanon.KAnonymity({k}, quasi={quasi[:_MOST_SHOWN]!r}))"
+    hint = f"{call}; if another tool released it, audit in place of anonymize"
+    what = "a row may be a person without items, whose columns are quasi-identifiers"
+    return Alert(what, hint, f"in Python, {hint}")
 
 
 # --- Columns: their kind by shape, and an example that shows no rare value
@@ -264,8 +284,10 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     labels = [column.name for column in columns if column.name not in keys[:1]]
     lists = [column for column, kind in pairs if kind.startswith("lists ")]
     lists.sort(key=lambda column: -len({*map(str, column[:_SAMPLE])}))  # a status has few values
+    rows = [c.name for c, _ in single if c.is_unique and c.notna().all()] if len(columns) > 2 else []
     for column in lists:
-        yield f"lists in {column.name!r}", by | {"column": column.name, "field": _fields_of(column)}
+        form = _drop_others(by, rows, column) | {"column": column.name, "field": _fields_of(column)}
+        yield f"lists in {column.name!r}", form
     for run in _runs_of_answers(pairs):
         yield f"a column for each of {len(run):,} answers", by | {"wide": run}
     ticks = {column.name: _tick_of(column) for column, kind in pairs if kind == _BOX}
@@ -294,7 +316,7 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     yield from _lines(persons, items)
     for column in joined:
         separator = _separator_of(_texts_of(column), _SEPARATORS + " ")
-        form = by | {"column": column.name, "separator": separator}
+        form = _drop_others(by, rows, column) | {"column": column.name, "separator": separator}
         yield f"items in {column.name!r}, joined by {separator!r}", form
     apart = [pair for pair in single if pair[0].name in labels and not lists and len(boxes) < 2]
     words = [pair for pair in apart if pair[1] not in {"whole numbers", *_MEASURED}]  # nor a number of items
@@ -306,7 +328,14 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     others = bool(lists or joined or len(boxes) > 1 or len(wide) > 1 or persons)
     others |= any(map(is_named_for_a_number, keys))  # a row has a number of its own
     rest = [label for label in repeating if label not in items[:1] and len(split_words(label)) < 5]
+    rest = [label for label in rest if 50 * values[label] >= len(columns[0])]  # sex and age are no persons
     yield from _lines(numbers or ([] if others else rest[:1]), items)
+
+
+def _drop_others(by: dict[str, Any], rows: list[Hashable], column: pd.Series[Any]) -> dict[str, Any]:
+    """Return the persons of the rows; if unknown, a column that differs in all, so that no other is kept."""
+    other = [label for label in rows if label != column.name][:1]
+    return by or ({"by": other} if other else {})
 
 
 def _runs_of_answers(pairs: Sequence[tuple[pd.Series[Any], str]]) -> Iterator[list[Hashable]]:

@@ -157,11 +157,11 @@ FILES: dict[str, tuple[Callable[[], object], str]] = {
             "questions.csv",
             "Timestamp,1. Sex,9. Do you have a membership card here?,10. What do you buy?,11. Return?",
             *(
-                f"2019/10/{10 + i % 9} 2:38 PM,{'FM'[i % 2]},{YES[i % 2]},{';'.join(row)},{YES[i % 3 // 2]}"
+                f"2019/10/{10 + i % 9} {1 + i // 9}:38 PM,{'FM'[i % 2]},{YES[i % 2]},{';'.join(row)},No"
                 for i, row in enumerate(ROWS)
             ),
         ),
-        "--column '10. What do you buy?' --separator ';'",
+        "--by Timestamp --column '10. What do you buy?' --separator ';'",
     ),
     "answers by column.csv": (
         lambda: write(
@@ -375,6 +375,19 @@ def test_equal_names_are_numbered_as_the_hint_says(run):
     exec(shlex.split(err.partition("number them: ")[2])[2])
     _, out, _ = run("profile", "in.csv")
     assert "'Check all that apply: milk.1'" in out
+
+
+def test_persons_without_items_get_the_call_for_their_columns(run):
+    rows = [(["<50", ">=50"][n % 2], "*", ["816**", "819**"][n // 2 % 2]) for n in range(200)]
+    frame = pd.DataFrame(rows, columns=["age", "gender", "zipcode"])
+    frame.to_csv("arx.csv", sep=";", index=False)
+    _, out, _ = run("profile", "arx.csv")
+    assert "reads as   no form of lists" in out
+    call = out.partition("-> in Python, ")[2].partition("; ")[0]
+    assert eval(call).guarantee == pdanon.KAnonymity(5, quasi=("age", "gender", "zipcode"))
+    _, _, err = run("audit", "arx.csv", "-k", "50", "--quasi", "age", "gender", "zipcode")
+    audit = eval(err.partition("without items, in Python: ")[2].splitlines()[0])
+    assert (audit.holds, audit.guarantee.k) == (True, 50)
 
 
 def test_what_hinders_a_form_is_told_with_its_remedy(run):
