@@ -209,8 +209,9 @@ def append_rows(tables: Sequence[tuple[Codes, Offsets]]) -> tuple[Codes, Offsets
     """Append the codes of each row of a table to those of the same row of the tables before."""
     if len(tables) == 1:
         return tables[0]
-    order = np.argsort(np.concatenate([rows_of(offsets) for _, offsets in tables]), kind="stable")
-    codes = np.concatenate([codes for codes, _ in tables])[order]
+    offsets = offsets_of(np.concatenate([np.diff(offsets) for _, offsets in tables]))
+    in_turn = np.arange(len(offsets) - 1).reshape(len(tables), -1).T.ravel()
+    codes, _ = take_rows(np.concatenate([codes for codes, _ in tables]), offsets, in_turn)
     return codes, np.sum([offsets for _, offsets in tables], axis=0)
 
 

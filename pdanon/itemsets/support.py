@@ -20,7 +20,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, take_rows
+from pdanon.itemsets.lists import append_rows, inverse_order, mask_at, offsets_of, take_rows
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
@@ -399,6 +399,10 @@ class SupportIndex:
         starts, partners, inverted, places = _sort_partners(starts, partners, self.n_items)
         return starts, partners, supports[inverted[places]]
 
+    def rare_partners(self, k: int) -> tuple[Offsets, Codes]:
+        """Return the frequent items that each frequent item is rare with, as ``starts, partners``, sorted."""
+        return in_both_directions(*self._drop_rare_items(k)._select_pairs(partial(np.greater, k)))
+
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
         return ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])
@@ -467,6 +471,15 @@ def _sort_partners(starts: Offsets, partners: Codes, n_items: int) -> tuple[Offs
     inverted_starts, firsts, inverted = row_loops.transpose(partners, starts, n_items)
     sorted_starts, sorted_partners, places = row_loops.transpose(firsts, inverted_starts, n_items)
     return sorted_starts, sorted_partners, inverted, places
+
+
+def in_both_directions(starts: Offsets, partners: Codes) -> tuple[Offsets, Codes]:
+    """Return the sorted partners of each item on both sides, given those after it in any order."""
+    n_items = len(starts) - 1
+    before = row_loops.holders(partners, starts, n_items)
+    after = row_loops.holders(before[1], before[0], n_items)
+    codes, offsets = append_rows([(each, bounds) for bounds, each in (before, after)])
+    return offsets, codes
 
 
 def csr(columns: NDArray[Any], offsets: NDArray[Any], n_columns: int, values: Any = 1.0) -> Any:

@@ -25,7 +25,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, in_both_directions
 from pdanon.itemsets.timing import TimeLimitError, check_time, seconds_left, time_is_up
 
 BOUNDED = (KmAnonymity, PrivacyConstraints)
@@ -135,7 +135,7 @@ def bound_changes(
     weights, total = index.singles, int(index.singles.sum())
     least = 0
     try:
-        conflicts = Conflicts.of(_rare_itemsets(itemsets, index.distinct(), guarantee), weights)
+        conflicts = _find_conflicts(itemsets, index.distinct(), guarantee)
         least = conflicts.forced
         steps = _STEPS if exhaustive else max(_LEAST_STEPS, _STEPS_OF_OCCURRENCE * len(itemsets.codes))
         found, rows = conflicts.pack(steps)
@@ -168,21 +168,24 @@ def deletions_of(rows: SupportIndex, k: int, worth: Floats, seed: int = 1) -> De
     return Deletions(rows.rows, k, worth, seed)
 
 
-def _rare_itemsets(
+def _find_conflicts(
     itemsets: Itemsets, index: SupportIndex, guarantee: KmAnonymity | PrivacyConstraints
-) -> ItemsetTable:
-    """List the itemsets that a release cannot have: not all their items can be published as they are."""
+) -> Conflicts:
+    """Return the itemsets that a release cannot have: not all their items can be published as they are."""
     check_time()
     k = guarantee.k
     if isinstance(guarantee, PrivacyConstraints):
         wanted = constraint_table(guarantee.constraints, itemsets)
         supports = index.supports(wanted.codes, wanted.offsets)
         rare = (supports > 0) & (supports < k)
-        return replace(wanted, supports=supports).take(rare).distinct().ordered()
+        listed = replace(wanted, supports=supports).take(rare).distinct().ordered()
+        return Conflicts.of(listed, index.singles)
     largest = _LARGEST if guarantee.m is None else min(guarantee.m, _LARGEST)
     if largest > 2 and index.search_bound(largest) > _MOST_VISITED:
         largest = 2
-    return index.rare(k, largest)
+    if largest == 2:  # there may be millions of pairs, which need no list
+        return Conflicts.of(index.rare(k, 1), index.singles, index.rare_partners(k))
+    return Conflicts.of(index.rare(k, largest), index.singles)
 
 
 @frozen
@@ -196,19 +199,20 @@ class Conflicts:
     larger: ItemsetTable  # the conflicts of more than two items
 
     @classmethod
-    def of(cls, rare: ItemsetTable, weights: Numbers) -> Conflicts:
-        """Return the conflicts of distinct rare itemsets in order of size."""
+    def of(
+        cls, rare: ItemsetTable, weights: Numbers, pairs: tuple[Offsets, Codes] | None = None
+    ) -> Conflicts:
+        """Return the conflicts of distinct rare itemsets in order of size, or of some and all free pairs."""
         sizes = rare.lengths
         must = mask_at(len(weights), rare.codes[: (sizes == 1).sum()])
         n_forced = np.bincount(rows_of(rare.offsets)[must[rare.codes]], minlength=len(rare))
         free = n_forced == 0
-        pairs = rare.take(free & (sizes == 2)).codes.reshape(-1, 2)
-        both = np.concatenate((pairs, pairs[:, ::-1]))
-        both = both[np.lexsort((both[:, 1], both[:, 0]))]
-        starts = offsets_of(np.bincount(both[:, 0], minlength=len(weights)))
-        partners = np.ascontiguousarray(both[:, 1])
+        if pairs is None:
+            first, second = rare.take(free & (sizes == 2)).codes.reshape(-1, 2).T
+            starts = offsets_of(np.bincount(first, minlength=len(weights)))
+            pairs = in_both_directions(starts, np.ascontiguousarray(second))
         left = np.where(must, 0, weights)
-        return cls(int(weights[must].sum()), left, starts, partners, rare.take(free & (sizes > 2)))
+        return cls(int(weights[must].sum()), left, *pairs, rare.take(free & (sizes > 2)))
 
     def pack(self, steps: int) -> tuple[int, ItemsetTable]:
         """Bound the weight of the changed items by parts of their weights, in exact integers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import chain, combinations
 from random import Random
 
 import numpy as np
@@ -19,7 +19,8 @@ from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
 from pdanon.evaluation.report import known_losses
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.support import from_matrices
+from pdanon.itemsets.encoded_columns import encode_column
+from pdanon.itemsets.support import SupportIndex, from_matrices
 from pdanon.recoding.bounds import Conflicts, bound_changes
 
 CASES = 50 if ALL else 1  # tiny tables of a seed: 5,000 of 100 seeds
@@ -85,6 +86,17 @@ def test_the_bound_is_mostly_the_least_cover(seed):
     least = naive.least_cover([each for sets in drawn.values() for each in sets], weights.tolist())
     assert packed + found.forced <= best <= least
     assert best >= 0.8 * least
+
+
+@pytest.mark.parametrize("k", [1, 2, 5, 40])
+def test_conflicts_of_pairs_need_no_list(k):
+    """The partners of each item are those of the listed rare pairs of frequent items, on both sides."""
+    index = SupportIndex.of(encode_column(make_baskets(60, 12, random_state=k)[["items"]], 0))
+    pairs = [pair for pair in index.rare(k, 2).sets() if len(pair) == 2]
+    beside = [[pair for pair in pairs if item in pair] for item in range(index.n_items)]
+    partners = [sorted({*chain(*holding)} - {item}) for item, holding in enumerate(beside)]
+    starts, found = index.rare_partners(k)
+    assert [each.tolist() for each in np.split(found, starts[1:-1])] == partners
 
 
 @pytest.mark.parametrize("price", [0, 1, 2.5, 1e12, -1, np.nan, np.inf])
