@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from conftest import frame_of
 
+from examples import ALL
 from pdanon.cli import demo, signals
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -252,7 +253,7 @@ def test_killed_at_any_moment(name, started):
     assert usual in (0, 1)
     outputs = {path for path in Path("new").iterdir() if "stream" not in name or path.suffix == ".csv"}
     caught = dict.fromkeys((*CATCHABLE, "SIGKILL"), 0)
-    for number in range(20):
+    for number in range(20 if ALL else 12):
         clear()
         for path in outputs:
             if path.name != "rows.parquet":  # of a comparison, which goes on from it
