@@ -21,15 +21,18 @@ import pytest
 from conftest import frame_of, promised, row_lists, rows_of
 from hypothesis import example, given, settings, strategies as st
 from mutants.faults import ROOT, read_faults
+from naive import series as naive
 
 import pdanon
 from examples import ALL, examples
 from pdanon import guarantees
 from pdanon.algorithms.engines import plan
+from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.skeleton import suffices
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
+from pdanon.itemsets.mapping import label_members
 from pdanon.itemsets.support import SupportIndex
 
 PROOFS = Path(__file__).parents[1] / "docs" / "proofs"
@@ -264,14 +267,21 @@ def test_each_lemma_has_a_test_and_each_test_a_lemma():
 
 # Faults of tests/mutants that break a lemma, by the lemma: its test finds them with few examples.
 FOUND = {
+    "labels_cover_items": ["recoding-labels"],
     "listed_sets_may_become_rare": ["clusters-unique", "constraints-unique"],
+    "a_step_up_merges": ["vpa-unsorted-roots", "mhghs-last-size", "descent-sizes"],
     "whole_rows": ["km-support"],
+    "searches_end": ["refine-sets-audit", "sets-search-larger"],
     "emptied_rows_hide": [
         "emptied-k",
         "emptied-original",
         "emptied-need",
         "emptied-spare",
         "decision-emptied",
+        "emptied-missing",
+        "suppression-few-hide",
+        "kkm-emptied",
+        "kkm-emptied-empty",
     ],
     "deletions_keep_candidates": [
         "deletions-larger",
@@ -280,18 +290,30 @@ FOUND = {
         "deletions-groups",
         "mixture-rows",
     ],
-    "equal_rows_match": ["transactional-k", "partition-few-rows", "clump-small-seed"],
+    "equal_rows_match": ["transactional-k", "partition-few-rows", "clump-small-seed", "silent-few"],
     "parts_of_k_rows": ["k-member-size", "mondrian-size", "k-anonymity-class"],
     "labels_for_items_of_their_own": ["lcg-lacking-row"],
     "rows_can_be_exchanged": ["suppression-size"],
+    "parts_add_up": ["lra-small-part", "tfirst-small-clusters", "kkm-single-class"],
+    "columns_count_as_one": ["kkm-crowd"],
     "no_mole_appears": ["coherence-rare"],
-    "rules_to_more_items_are_weaker": ["rules-rare"],
+    "rules_to_more_items_are_weaker": ["rules-rare", "ps-rules-suppressed"],
     "the_largest_of_equal_sets_is_surest": ["rho-order", "rho-exact-share", "control-inverted"],
     "groups_leave_a_safe_rest": ["cahd-exact"],
     "chunks_fit_together": ["disassociate-parts"],
     "equal_rows_have_weights": ["support-rare-exposed"],
     "pairs_decide": ["skeleton-m", "skeleton-rounds"],
-    "added_rows_keep_matches": ["k-map-sample"],
+    "added_rows_keep_matches": ["k-map-sample", "mapping-unseen"],
+    "a_span_is_one_release": [
+        "series-missing",
+        "series-last-release",
+        "series-suppressed",
+        "series-dropping",
+        "series-alone",
+        "series-class",
+        "series-joint-lm",
+        "risk-series",
+    ],
     "units_become_rows": ["unit-lines-vanish"],
 }
 FAULTS = {fault.name: fault for fault in read_faults()}
@@ -337,16 +359,22 @@ def test_lemma_knowledge(rows, became, known, size):
     assert {*candidates(shown, became, known | {"a"})} <= {*before}
 
 
-@given(row_lists("abc", most=5, least=1), LABELS, st.data())
-def test_lemma_labels_cover_items(rows, became, data):
-    shown = [recoded(row, became) for row in rows]
-    person = data.draw(st.integers(0, len(rows) - 1))
+@FEW
+@given(row_lists("abc", most=5, least=1), LABELS, st.integers(0, 4))
+@example(words("a b c c"), dict.fromkeys("abc", "x"), 0)
+def test_lemma_labels_cover_items(rows, became, person):
+    shown, person = [recoded(row, became) for row in rows], person % len(rows)
     for known in model.known_parts(rows[person], 3):
         labels = recoded(known, became)
         found = candidates(shown, became, known)
         assert found == [place for place, row in enumerate(shown) if labels <= row]
         assert person in found
         assert len(labels) <= len(known)
+    result = infeasible(frame_of(rows).txanon.pcta, k=2, m=1)
+    for row, now in [] if result is None else zip(rows, rows_of(result.frame), strict=True):
+        named = [{*(label_members(label) or [label])} for label in now]
+        assert row <= frozenset().union(*named)
+        assert all(row & members for members in named)
 
 
 @given(ROWS, LABELS, maps(["u", "v"]))
@@ -391,6 +419,9 @@ def test_lemma_listed_sets_may_become_rare(rows, k):
 
 @FEW
 @given(ROWS, KS, MS, st.sampled_from(["apriori", "direct", "vpa", "optimal", "hghs", "mhghs"]))
+@example(words("a d"), 2, 1, "vpa")
+@example(words("b d ac"), 2, 2, "mhghs")
+@example(words("b c bd"), 2, 2, "hghs")
 def test_lemma_a_step_up_merges(rows, k, m, name):
     """A release by a cut is the original with its labels merged, at and below each node."""
     tree = {"*": {"x": ["a", "b"], "y": ["c", "d"]}}
@@ -426,6 +457,7 @@ def test_lemma_whole_rows(rows, k):
 
 @FEW
 @given(row_lists(ITEMS, longest=3, most=6), KS, st.sampled_from([1, 2, 3, None]), st.booleans())
+@example(words("abd c cd"), 2, 1, True)
 def test_lemma_searches_end(rows, k, m, refined):
     n_rows, n_filled = len(rows), sum(map(bool, rows))
     for name in ("pcta", "coat", "upcta", "direct"):
@@ -433,6 +465,14 @@ def test_lemma_searches_end(rows, k, m, refined):
         result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, **own)
         assert (result is None) == (0 < n_rows < k or 0 < n_filled < k)
         assert result is None or not rare_sets(rows_of(result.frame), k, m or 4)
+    if refined and set().union(*rows) >= {*ITEMS}:
+        rules = [([*known], ["d"]) for size in (1, 2) for known in combinations("abc", size)]
+        result = infeasible(pdanon.ps_rules, frame_of(rows), k=k, c=0.5, rules=rules, suppress=True)
+        if result is not None:
+            assert pdanon.refine(frame_of(rows), result).loss["NCP"] <= result.loss["NCP"]
+    unsafe, safe = words("abcd abc abd acd bcd"), [frozenset(), *words("abcd abcd abcd abcd")]
+    with pytest.raises(pdanon.ParameterError, match="are not safe in this frame"):
+        pdanon.refine(frame_of(unsafe), frame_of(safe).txanon.pcta(k=2, m=4))
 
 
 def hides(rows, shown, k):
@@ -447,12 +487,15 @@ def hides(rows, shown, k):
     KS,
     MS,
     st.sampled_from([["ab", "cd"], ["a", "b", "c", "d"]]),
+    st.lists(st.integers(0, 1), min_size=8, max_size=8),
 )
-@example(words("a b b c c"), 2, 1, ["ab", "cd"])
-@example([frozenset(), *words("ab b b")], 2, 1, ["ab", "cd"])
-@example([frozenset(), frozenset(), *words("a d d")], 2, 3, ["ab", "cd"])
-@example([frozenset(), *words("a d d d")], 3, 3, ["a", "b", "c", "d"])
-def test_lemma_emptied_rows_hide(rows, k, m, blocks):
+@example(words("a b b c c"), 2, 1, ["ab", "cd"], [0] * 8)
+@example([frozenset(), *words("ab b b")], 2, 1, ["ab", "cd"], [0] * 8)
+@example([frozenset(), frozenset(), *words("a d d")], 2, 3, ["ab", "cd"], [0] * 8)
+@example([frozenset(), *words("a d d d")], 3, 3, ["a", "b", "c", "d"], [0] * 8)
+@example(words("a b b c c"), 2, 1, ["ab", "cd"], [0, 0, 0, 1, 1, 0, 0, 0])
+@example(words("c ad a"), 2, 1, ["ab", "cd"], [0] * 8)
+def test_lemma_emptied_rows_hide(rows, k, m, blocks, part_of):
     blocks = [list(block) for block in blocks]
     result = infeasible(frame_of(rows).txanon.coat, k=k, m=m, utility=blocks, max_suppressed=1)
     if result is None:
@@ -466,8 +509,20 @@ def test_lemma_emptied_rows_hide(rows, k, m, blocks):
         generalized=[None if item in gone else item for item in became_of(result)]
     )
     mapping.attrs["empty_rows"] = rows.count(frozenset())
-    audit = frame_of(left).txanon.audit(pdanon.KmAnonymity(k, m, mapping=mapping))
-    assert audit.holds == (hides(rows, left, k) and not rare_sets(left, k, m))
+    guarantee = pdanon.KmAnonymity(k, m, mapping=mapping)
+    holds = hides(rows, left, k) and not rare_sets(left, k, m)
+    assert [frame_of(left + missing).txanon.audit(guarantee).holds for missing in ([], [None])] == [holds] * 2
+    if all(rows):
+        parts = [*zip(parts_of(rows, part_of), parts_of(left, part_of), strict=True)]
+        classes = frame_of(left).assign(sex=part_of[: len(left)])
+        assert pdanon.KKm(k=k, m=m, quasi=["sex"], mapping=mapping).audit(classes).holds == all(
+            len(own) >= k and hides(old, own, k) and not rare_sets(own, k, m) for old, own in parts
+        )
+    if "d" in set().union(*rows):
+        result = infeasible(frame_of(rows).txanon.coherence, h=0.5, k=k, p=m, private=["d"])
+        kept = rows if result is None else rows_of(result.frame)
+        public, shown = ([row - {"d"} for row in each] for each in (rows, kept))
+        assert hides(public, shown, k - public.count(frozenset()))
 
 
 TALL = {"x": {"p": ["a", "b"], "q": ["c", "d"]}, "y": ["e", "f"]}
@@ -502,6 +557,7 @@ def test_lemma_deletions_keep_candidates(rows, k, m, how):
 
 @FEW
 @given(row_lists("abc", most=7, least=2), KS, st.sampled_from(["partition", "clump"]))
+@example([frozenset(), *words("a a")], 2, "partition")
 def test_lemma_equal_rows_match(rows, k, name):
     result = infeasible(getattr(pdanon, name), frame_of(rows), k=k, hierarchy=TREE)
     if result is None:
@@ -623,6 +679,8 @@ def test_lemma_rows_can_be_exchanged(name, data):
 
 @FEW
 @given(ROWS, PARTS, KS, MS, st.integers(2, 3), st.sampled_from(["lra", "rfirst", "tfirst"]))
+@example([*words("d b"), frozenset()], [0, 0, 1], 2, 1, 2, "tfirst")
+@example([*words("a a"), frozenset()], [0, 0, 1], 2, 1, 2, "lra")
 def test_lemma_parts_add_up(rows, part_of, k, m, l, name):  # noqa: E741
     parts = parts_of(rows, part_of)
     rare = [rare_sets(part, k, m) for part in parts]
@@ -635,11 +693,43 @@ def test_lemma_parts_add_up(rows, part_of, k, m, l, name):  # noqa: E741
     own = {"rfirst": {}, "tfirst": {"parts": 2}}.get(name)
     asked = {"hierarchy": tree, "parts": 2} if own is None else {"quasi": ["sex"], **own}
     frame = frame_of(rows).assign(sex=part_of[: len(rows)])
+    audit = pdanon.KKm(k=k, m=m, quasi=["sex"]).audit(frame)
+    assert audit.holds == (not any(rare) and min(map(len, parts)) >= k)
+    divided = divide_rows(SupportIndex.of(Itemsets.from_series(frame["items"])), 2, k)
+    filled = [sum(map(bool, part)) for part in parts_of(rows, divided)]
+    assert min(filled) >= min(k, sum(filled))  # with fewer rows no cut of a part is safe
     result = infeasible(getattr(pdanon, name), frame, "items", k=k, m=m, **asked)
     if result is not None:
         groups = parts_of(rows_of(result.frame), result.groups)
         assert name == "lra" or min(map(len, groups)) >= k
         assert not any(rare_sets(part, k, m) for part in groups)
+
+
+LISTS = st.none() | st.frozensets(st.sampled_from("ab"))
+
+
+@FEW
+@given(st.lists(st.tuples(LISTS, LISTS, st.integers(0, 1)), min_size=1, max_size=7), KS, MS)
+@example([("a", "b", 0), ("a", None, 0), ("a", None, 0)], 2, 1)
+def test_lemma_columns_count_as_one(rows, k, m):
+    """A row with lists in some columns is hidden by rows with lists there, in its class."""
+    exposed = 0
+    for *lists, part in rows:
+        own = [number for number in (0, 1) if lists[number] is not None]
+        crowd = [
+            frozenset((number, item) for number in own for item in row[number])
+            for row in rows
+            if row[-1] == part and not any(row[number] is None for number in own)
+        ]
+        row = frozenset((number, item) for number in own for item in lists[number])
+        exposed += len(crowd) < k or any(support(crowd, known) < k for known in model.known_parts(row, m))
+        for some in (own, own[:1], own[1:]):
+            present = [row for row in rows if row[-1] == part and None not in [row[each] for each in some]]
+            assert len(present) >= len(crowd)
+    both = [frame_of([row[number] for row in rows])["items"] for number in (0, 1)]
+    frame = pd.DataFrame({"one": both[0], "other": both[1], "part": [row[-1] for row in rows]})
+    audit = pdanon.KKm(k=k, m=m, quasi=["part"], columns=["one", "other"]).audit(frame)
+    assert audit.rows_at_risk == exposed
 
 
 def moles(rows, k, p, h):
@@ -667,18 +757,26 @@ def test_lemma_no_mole_appears(rows, k, p, h):
 
 
 @FEW
-@given(ROWS, st.frozensets(st.sampled_from("ab")), st.frozensets(st.sampled_from("cd"), min_size=1))
-def test_lemma_rules_to_more_items_are_weaker(rows, known, sensitive):
+@given(
+    ROWS,
+    st.frozensets(st.sampled_from("ab")),
+    st.frozensets(st.sampled_from("cd"), min_size=1),
+    st.booleans(),
+)
+@example(words("ac ac b"), frozenset("a"), frozenset("c"), True)
+def test_lemma_rules_to_more_items_are_weaker(rows, known, sensitive, suppress):
     for more in ({"c"}, {"d"}, {"c", "d"}):
         assert support(rows, known | sensitive | more) <= support(rows, known | sensitive)
     rules, own = [(sorted(known), sorted(sensitive))], frozenset().union(*rows)
     if not known or not known | sensitive <= own:
         return
-    result = infeasible(frame_of(rows).txanon.ps_rules, k=2, c=0.5, rules=rules)
+    result = infeasible(frame_of(rows).txanon.ps_rules, k=2, c=0.5, rules=rules, suppress=suppress)
     if result is not None:
-        shown, labels = rows_of(result.frame), recoded(known, became_of(result))
+        became, shown = became_of(result), rows_of(result.frame)
+        labels = recoded(known, became)
         assert support(shown, labels) != 1
-        assert support(shown, labels | sensitive) * 2 <= support(shown, labels)
+        published = all(became[item] for item in sensitive)
+        assert not published or support(shown, labels | sensitive) * 2 <= support(shown, labels)
 
 
 def is_told(rows):
@@ -799,11 +897,15 @@ def test_lemma_pairs_decide(rows, one, other, same):
 @FEW
 @given(row_lists(ITEMS, most=6, least=3), row_lists(ITEMS, most=3), KS, MS)
 @example([frozenset(), *words("b c")], [], 2, 1)
+@example(words("a a a"), words("ab"), 2, 1)
 def test_lemma_added_rows_keep_matches(rows, more, k, m):
     result = infeasible(frame_of(rows).txanon.pcta, k=k, m=m)
     if result is None:
         return
     old = rows_of(result.frame)
+    if not frozenset().union(*more) <= frozenset().union(*rows):
+        with pytest.raises(pdanon.ParameterError, match="items that the mapping lacks"):
+            pdanon.apply_mapping(frame_of(more), result.mapping)
     new = rows_of(pdanon.apply_mapping(frame_of(more), result.mapping, unseen="suppress"))
     for labels in {part for row in old for part in model.known_parts(row, m)}:
         assert support(old + new, labels) >= support(old, labels) >= k
@@ -834,6 +936,74 @@ def test_lemma_series_only_merge(rows, more, k, m, name):
         ]
         assert found[0] <= found[1]
         assert len(found[0]) >= k
+
+
+PEOPLE = st.dictionaries(
+    st.integers(0, 4), st.none() | st.frozensets(st.sampled_from(ITEMS)), min_size=1, max_size=5
+)
+SAME = {item: item for item in ITEMS}
+
+
+def of_words(text, became=SAME):
+    """The rows of persons, a dot for a missing one, and the label of each item."""
+    rows = {person: None if row == "." else frozenset(row) - {"-"} for person, row in enumerate(text.split())}
+    return rows, became
+
+
+@FEW
+@given(st.lists(st.tuples(PEOPLE, LABELS), min_size=2, max_size=3), KS, st.integers(1, 2))
+@example([of_words("- - -"), of_words(". . - - -")], 2, 1)
+@example([of_words("a ab"), of_words("a ab")], 2, 1)
+@example([of_words("a b b", SAME | {"a": None}), of_words("a b b a")], 2, 1)
+@example([of_words("a a"), of_words("a a b", SAME | {"b": None})], 2, 1)
+@example([of_words("- - -"), of_words("- - -")], 2, 1)
+@example([of_words("d d a a"), of_words("d d a . a")], 2, 1)
+def test_lemma_a_span_is_one_release(releases, k, m):
+    maps = [became | {"d": "d"} for _, became in releases]
+    shown = [
+        {person: recoded(row, became) for person, row in people.items()}
+        for (people, _), became in zip(releases, maps, strict=True)
+    ]
+    spans = naive.spans_of(len(shown))
+    for span in spans:
+        chosen, persons = range(span[0], span[1] + 1), naive.present(shown, span)
+        joint = {item: {(each, maps[each][item]) for each in chosen if maps[each][item]} for item in ITEMS}
+        rows = {one: {(each, label) for each in chosen for label in shown[each][one]} for one in persons}
+        for known, found in naive.attackers(shown, maps, span, m, persons):
+            labels = set().union(*(joint[item] for item in known))
+            assert found == {one for one in persons if labels <= rows[one]}
+
+    # The audits count the joint labels of each span, whatever guarantee they have.
+    ages = [{one: one % 2 if not number else 0 for one in each} for number, each in enumerate(shown)]
+    frames = [
+        frame_of([*each.values()]).assign(id=[*each], age=[*own.values()])
+        for each, own in zip(shown, ages, strict=True)
+    ]
+    tables = [
+        pd.DataFrame(became.items(), columns=["item", "generalized"]).assign(group=0) for became in maps
+    ]
+    earlier = [*zip(frames[:-1], tables[:-1], strict=True)]
+    series = frames[-1].txanon.after(earlier, key="id", mapping=tables[-1])
+    audit = series.audit(pdanon.KmAnonymity(k, m), "items")
+    exposed = [naive.km_audit(shown, maps, span, k, m)[1] for span in spans]
+    newest = [row for row in shown[-1].values() if row is not None]
+    emptied = None in maps[-1].values() and any(newest) and newest.count(frozenset()) in range(1, k)
+    assert audit.spans["rows_at_risk"].tolist() == [*map(len, exposed)]
+    assert audit.holds == (not any(exposed) and not emptied)
+    assert audit.dropping["dropped"].tolist() == naive.drop_exposed(shown, maps, k, m)
+    risk = series.risk("items", k=k, m=m)
+    assert (risk["below_k"] * risk["rows"]).round().tolist() == [*map(len, exposed)]
+    audit = series.audit(pdanon.KKm(k=k, m=m, quasi=["age"]), "items")
+    for span, found in zip(spans, audit.spans["rows_at_risk"], strict=True):
+        classes = {}
+        for one in naive.present(shown, span):
+            classes.setdefault(tuple(ages[each][one] for each in range(span[0], span[1] + 1)), set()).add(one)
+        alone = [naive.km_audit(shown, maps, span, k, m, persons)[1] for persons in classes.values()]
+        assert found == sum(map(len, alone))
+    if any("d" in row for row in newest):
+        audit = series.audit(pdanon.LmDiversity(l=2, m=m, k=k, sensitive=["d"]), "items")
+        exposed = [naive.lm_exposed(shown, maps, span, k, m, 2, {"d"}) for span in spans]
+        assert audit.spans["rows_at_risk"].tolist() == [*map(len, exposed)]
 
 
 LINES = st.lists(st.tuples(st.integers(0, 5), st.sampled_from(ITEMS)), min_size=2, max_size=14)
