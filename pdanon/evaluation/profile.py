@@ -56,6 +56,7 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.libraries import holds_tables
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table_hints import split_words
@@ -70,6 +71,7 @@ _FEW_CODES = 20  # distinct values; fewer need no hierarchy
 # Up to two letters, then digits: postcodes, diagnosis codes, product codes. Dates are written otherwise.
 _CODE = r"^[A-Za-z]{0,2}[0-9][A-Za-z0-9 .]{2,8}$"
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
+_MOST_PAIRS = 5 * 10**6  # of items in rows, which are counted in seconds
 _MOST_LENGTHS = 12  # more lengths are put into bands
 _NOTE = (
     "This page contains counts of the original, the names of its columns, and frequent items. It contains no "
@@ -107,6 +109,12 @@ class Profile:
     unmodified : UnmodifiedColumns
         The same counts for the other columns together, and for the few that explain most of the risk.
         Columns that differ in almost every row are excluded, because they must be dropped first.
+    tails : pandas.DataFrame
+        The longest tenth of the rows (``rows``), and the rarest items with up to a tenth of the occurrences
+        (``items``): ``part, limit, number, occurrences, rare, of``. Rows have more than ``limit`` items,
+        items are in at most ``limit`` rows; the share of the occurrences in them. Of all ``of`` minimal
+        itemsets of one or two items in fewer than ``k`` rows, ``rare`` are only in these rows, or contain
+        such an item. Empty above 5 million pairs of items in rows.
     alerts : tuple of Alert
         Problems, each with ``what``, ``hint`` (in Python) and ``command`` (on the command line).
     """
@@ -120,6 +128,7 @@ class Profile:
     risk: pd.DataFrame
     columns: pd.DataFrame
     unmodified: UnmodifiedColumns
+    tails: pd.DataFrame
     alerts: tuple[Alert, ...]
 
     def __repr__(self) -> str:
@@ -291,6 +300,17 @@ class Profile:
         for known, row in of_few_known(self.risk).iterrows():
             found = f"{percent(row['singled_out'])} of the rows singled out"
             yield f"{known} known", f"{found}, {percent(row['below_k'])} with fewer than {self.k} matches"
+        for each in self.tails[self.tails["of"] >= FEW].to_dict("records"):
+            found = (
+                f"{percent(each['rare'] / each['of'])} of the {each['of']:,} combinations of up to 2 items "
+            )
+            found += f"in fewer than {self.k} rows"
+            if each["part"] == "rows":
+                rows = f"{each['number']:,} rows with more than {each['limit']:,} items"
+                yield "long rows", f"{found} are only in the {rows}"
+            else:
+                held = f"{percent(each['occurrences'])} of the occurrences"
+                yield "rare items", f"{found} have one of the {each['number']:,} rarest items, with {held}"
         if len(self.columns):
             few = f" (not judged: fewer than {FEW} rows)" if self.unmodified.rows < FEW else self._of_first()
             yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
@@ -400,6 +420,7 @@ def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: 
         risk=risks,
         columns=pd.DataFrame(columns, columns=_Column._fields),
         unmodified=together,
+        tails=_tails(index, k),
         alerts=(
             *_alerts(itemsets, index, columns, together, risks, k),
             *tree_alerts(itemsets, label),
@@ -456,6 +477,36 @@ def _supports(index: SupportIndex, k: int) -> pd.DataFrame:
     occurrences = np.bincount(band, index.singles, minlength=len(edges)) / max(int(index.singles.sum()), 1)
     table = {"at_least": edges, "at_most": np.append(edges[1:] - 1, MOST_ROWS), "items": items}
     return pd.DataFrame({**table, "occurrences": occurrences})[items > 0].reset_index(drop=True)
+
+
+def _tails(index: SupportIndex, k: int) -> pd.DataFrame:
+    """Count the rare itemsets that are only in the longest rows, and those with one of the rarest items."""
+    rows, names = index.distinct(), ["part", "limit", "number", "occurrences", "rare", "of"]
+    total = int(index.singles.sum())
+    if rows.search_bound(2) > _MOST_PAIRS or not len(rare := rows.rare(k, 2)):
+        return pd.DataFrame(columns=names)
+    ordered = np.argsort(rows.lengths, kind="stable")
+    at_most = np.searchsorted(10 * np.cumsum(rows.weights[ordered]), 9 * rows.weights.sum())
+    limit = int(rows.lengths[ordered[at_most]])
+    long, items = rows.lengths > limit, np.argsort(rows.singles, kind="stable")
+    elsewhere = rows.within(np.flatnonzero(~long)).supports(rare.codes, rare.offsets)
+    few = items[: np.searchsorted(np.cumsum(rows.singles[items]), total // 10, side="right")]
+    is_few = mask_at(rows.n_items, few)
+    has_few = np.logical_or.reduceat(is_few[rare.codes], rare.offsets[:-1])
+    held = int(rows.lengths[long] @ rows.weights[long]), int(rows.singles[few].sum())
+    most = int(rows.singles[few].max(initial=0))
+    lines = [
+        (
+            "rows",
+            limit,
+            int(rows.weights[long].sum()),
+            held[0] / total,
+            int((elsewhere == 0).sum()),
+            len(rare),
+        ),
+        ("items", most, len(few), held[1] / total, int(has_few.sum()), len(rare)),
+    ]
+    return pd.DataFrame([line for line in lines if line[2]], columns=names)
 
 
 def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:

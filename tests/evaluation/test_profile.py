@@ -1,10 +1,13 @@
 """A first look: every figure counted again in plain Python, and what it says to do."""
 
 import re
+from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import SECRET, frame_of
 from hypothesis import given, strategies as st
 
 import pdanon
@@ -220,3 +223,50 @@ def test_the_view_of_a_notebook_escapes_labels():
     shown = pdanon.profile(frame)._repr_html_()
     assert "<script>" not in shown
     assert "<b>x" not in shown
+
+
+@given(
+    st.lists(st.none() | st.sets(st.sampled_from("abcdef"), max_size=6), min_size=1, max_size=30),
+    st.integers(2, 4),
+)
+def test_tails_are_counted_as_they_are_defined(rows, k):
+    """By all pairs: the rare ones in long rows alone, and those with one of the rarest items."""
+    found = frame_of(rows).txanon.profile(k=k, m=1).tails.set_index("part")
+    sets = [row or set() for row in rows]
+    supports = Counter(
+        frozenset(each) for row in sets for n in (1, 2) for each in combinations(sorted(row), n)
+    )
+    rare = [each for each in supports if supports[each] < k]
+    rare = [each for each in rare if not any(other < each for other in rare)]
+    if not rare:
+        assert found.empty
+        return
+    lengths = sorted(map(len, sets))
+    limit = next(n for n in lengths if 10 * sum(each <= n for each in lengths) >= 9 * len(rows))
+    long = [row for row in sets if len(row) > limit]
+    alone = [each for each in rare if not any(each <= row for row in sets if len(row) <= limit)]
+    total = sum(lengths)
+    if long:
+        share = sum(map(len, long)) / total
+        assert found.loc["rows"].tolist() == [limit, len(long), pytest.approx(share), len(alone), len(rare)]
+    singles, few = sorted((supports[frozenset(item)], item) for item in set().union(*sets)), []
+    while singles and sum(number for number, _ in [*few, singles[0]]) <= total // 10:
+        few.append(singles.pop(0))
+    named = {item for _, item in few}
+    assert ("items" in found.index) == bool(few)
+    if few:
+        expected = [few[-1][0], len(few), pytest.approx(sum(n for n, _ in few) / total)]
+        assert found.loc["items"].tolist() == [*expected, sum(bool(each & named) for each in rare), len(rare)]
+
+
+def test_long_tails_are_shown_without_a_name():
+    rows = [["a", "b"], ["a"], ["b", "c"]] * 20 + [
+        ["a", "b", "c", *(f"{SECRET}{i}{j}" for j in range(5))] for i in range(5)
+    ]
+    found = frame_of(rows).txanon.profile(k=5, m=2)
+    shown = repr(found) + found._repr_html_()
+    assert (
+        "long rows  100 % of the 25 combinations of up to 2 items in fewer than 5 rows are only in the 5 rows"
+        in shown
+    )
+    assert SECRET not in shown
