@@ -255,10 +255,8 @@ class Threshold:
 
     Parameters
     ----------
-    name, least : str, int
-        Short name, and the least number of people.
-    authority, rule : str
-        The authority and what the threshold applies to, and what the source demands.
+    name, least, authority, rule : str, int, str, str
+        Short name; least number of people; the authority, and to what it applies; what the source demands.
     source, year, url : str, int, str
         The document, the year of this version of it, and its address.
     """

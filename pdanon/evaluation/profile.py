@@ -91,9 +91,8 @@ class Profile:
     k : int
         Number of matching rows that counts as safe.
     counts : pandas.Series
-        ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Distinct rows
-        differ in their items. Repeated rows equal an earlier row in all columns; -1 if values cannot be
-        compared, or the table is a stream.
+        ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Repeated rows
+        equal an earlier row in all columns; -1 if values cannot be compared, or the table is a stream.
     lengths : pandas.Series
         Items per row: ``mean, shortest, median, 90 %, longest``.
     supports : pandas.DataFrame
@@ -177,8 +176,7 @@ class Profile:
 
         Notes
         -----
-        The page describes the original, and says so: do not publish it. It contains counts, the names of
-        columns, and the items of `frequent`. Only the owner of a new file can read it.
+        The page describes the original: do not publish it. Only the owner of a new file can read it.
 
         Examples
         --------

@@ -93,8 +93,7 @@ class RawProfile:
         The columns: ``column, kind, values, missing, example``. The example is the most frequent value if at
         least k persons have it, or else its shape: ``A99.9``.
     readings : tuple of Reading
-        The forms that fit, the best one first: ``what`` they are, the ``call`` that makes lists, and the
-        ``form`` as the fields of a policy. Each was tried on the table.
+        The forms that fit, the best first: ``what``, ``call`` in Python, ``form`` as the fields of a policy.
     alerts : tuple of Alert
         Problems, each with ``what``, ``hint`` (in Python) and ``command`` (on the command line).
     """

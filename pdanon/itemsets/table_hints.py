@@ -1,8 +1,7 @@
-"""Hints for tables without lists: the call that makes lists from the form of the table.
+"""Hints for tables without lists: the call that makes lists from the form of the table."""
 
-A hint names columns, and separators from a fixed set. It names no columns of a one-hot table, as these are
-the items. Only the first rows decide: pandas makes accessors at each tab completion, so a hint must be fast.
-"""
+# A hint names columns, and separators from a fixed set. It names no columns of a one-hot table, as these are
+# the items. Only the first rows decide: pandas makes accessors at each tab completion, so hints must be fast.
 
 from __future__ import annotations
 
