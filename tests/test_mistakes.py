@@ -618,8 +618,8 @@ COMMANDS = {
     ),
     "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "decompress it first, with bunzip2"),
     "ZIP archive": ("risk in.csv.zip -k 2", "must end in", "with unzip"),
-    "statistics": ("risk in.sav -k 2", "must end in", r"pdanon.to_parquet\(pd.read_spss"),
-    "JSON": ("profile in.json", "must end in", r"pdanon.to_parquet\(pd.read_json"),
+    "statistics": ("risk in.sav -k 2", "must end in", r"pd.read_spss\(.in.sav.\).to_csv"),
+    "JSON": ("profile in.json", "must end in", r"pd.read_json\(.in.json.\).to_csv"),
     "compressed output": (
         "anonymize in.parquet o.csv.gz -k 2",
         "must end in",
