@@ -31,7 +31,7 @@ from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.arguments import moved
-from pdanon.itemsets.validation import is_uri
+from pdanon.itemsets.validation import is_code_file, is_uri
 from pdanon.recoding.labels import LABELS
 
 HINT = "\n  hint:  "
@@ -127,6 +127,19 @@ def items_known(text: str) -> int | None:
     if text != "all" and not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
     return None if text == "all" else int(text)
+
+
+def column_or_codes(text: str) -> str | Path:
+    """Parse the name of a column, or a file of codes."""
+    return Path(text) if is_code_file(text) else text
+
+
+class ItemsAction(argparse.Action):
+    """Store a list of items, or a file of codes."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option: str | None = None) -> None:
+        """Store the values."""
+        setattr(namespace, self.dest, Path(*values) if [*map(is_code_file, values)] == [True] else values)
 
 
 def fanout_or_file(text: str) -> int | Path:
@@ -238,6 +251,7 @@ def switch(text: str) -> Option:
 KNOWN_HELP = "maximum number of items that the attacker knows"
 QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 
+CODES_HELP = "a .txt or .csv file with a code, prefix (F10*) or range (F10-F19) a line"
 DEMANDS = {
     "k": one("minimum number of rows that match the attacker's knowledge", kind=int),
     "m": one(
@@ -251,9 +265,10 @@ DEMANDS = {
     ),
     "sensitive": one(
         "sensitive items: published as is with -l, published as is or suppressed with --rho, "
-        "published as counts of groups with -p",
+        f"published as counts of groups with -p; or {CODES_HELP}",
         "ITEM",
         nargs="+",
+        action=ItemsAction,
     ),
     "rho": one(
         "maximum share of the rows with the known items that also contain a sensitive item, above "
@@ -261,7 +276,11 @@ DEMANDS = {
         kind=float,
     ),
     "l": one("a sensitive item is in at most 1/l of the matching rows", kind=int),
-    "private": one("a second list column with the private items", "NAME"),
+    "private": one(
+        "a second list column with the private items, or a file of them, as for --sensitive",
+        "NAME",
+        column_or_codes,
+    ),
     "h": one("maximum share of the matching rows that contain a private item, 0 to 1", kind=float),
     "rules": file(
         "rules from known to sensitive items: .csv with columns known,sensitive and items joined by "

@@ -374,7 +374,7 @@ _AUDIT = {
     **_UNIT,
     "--counts": switch("with --unit: the attacker also knows how often a person has a label"),
     "--quasi": _QUASI,
-    "--sensitive": one("the sensitive items; goes with -l, -p or --rho", "ITEM", nargs="+"),
+    "--sensitive": DEMANDS["sensitive"],
     **{flag(name): DEMANDS[name] for name in ("l", "rho", "constraints", "rules", "c")},
     "--mapping": one(
         "the mapping of the release: for constraints, rules and suppressed sensitive items, and to "

@@ -53,6 +53,7 @@ from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.promises import promise
 from pdanon.guarantees.ps import AllRules, Rules
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.hierarchy.sources import Range, RangeSearch, range_text
 from pdanon.io.parquet import read_parquet
 from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
@@ -179,7 +180,9 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
             published.update(Itemsets.from_series(column).texts())
     if isinstance(result.guarantee, SensitiveGroups) and result.classes is not None:
         published.update(result.classes["item"].dropna().astype("str"))
-    return published.__contains__
+    return lambda each: (
+        any(map(RangeSearch([each]), published)) if isinstance(each, tuple) else each in published
+    )
 
 
 def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, Facts]:
@@ -310,8 +313,8 @@ def first_violation(value: Any, schema: Facts, place: str = "") -> str:
 _OF_FILES = ("mapping", "classes")  # fields that are tables of the release
 _SHARES = ("h", "c", "rho")
 
-# Whether an item may be named, by its text.
-MayName = Callable[[str], bool]
+# Whether an item may be named, by its text, or a range of codes.
+MayName = Callable[[str | Range], bool]
 
 
 class RecountError(Exception):
@@ -335,7 +338,9 @@ def _describe(value: Any, may_name: MayName) -> Any:
         return format_share(value)
     if isinstance(value, NamedItems):
         texts = item_texts(value.values).to_pylist()
-        return {"number": len(texts), "named": [text for text in texts if may_name(text)]}
+        ranges = [range_text(each) for each in value.ranges if may_name(each)]
+        named = [text for text in texts if may_name(text)] + ranges
+        return {"number": len(value), "named": named} | ({"ranges": len(ranges)} if value.ranges else {})
     if isinstance(value, AllRules):
         return {each: _describe(getattr(value, each), may_name) for each in ("m", "sensitive", "public")}
     if isinstance(value, Rules):
@@ -422,7 +427,7 @@ def _read_items(described: Facts, *, may_lack: bool) -> Any:
     named = described["named"]
     if len(named) < described["number"] and not (may_lack and named and isinstance(named[0], str)):
         raise RecountError("its items are not named: use evidence that names them, by redact='none'")
-    return named
+    return NamedItems.of_entries("items", dict.fromkeys(named, 0)) if described.get("ranges") else named
 
 
 def _label(text: str, labels: dict[str, Hashable]) -> Hashable:

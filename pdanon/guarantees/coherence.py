@@ -186,7 +186,7 @@ class Coherence(ListModel):
         return table
 
     def __repr__(self) -> str:
-        private = f"{len(self.private)} items" if isinstance(self.private, NamedItems) else "a column"
+        private = repr(self.private) if isinstance(self.private, NamedItems) else "a column"
         effort = "" if self.effort is None else f", effort={len(self.effort)} items"
         return f"Coherence(h={format_share(self.h)}, k={self.k}, p={self.p}, private={private}{effort})"
 

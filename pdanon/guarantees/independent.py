@@ -191,13 +191,26 @@ def _check_named(
     members = {label: found for label in labels if (found := label_members(label))}
     plain, left_out = (mapping.plain_labels, mapping.left_out) if mapping else ((), ())
     hidden = {*chain(*(found for label, found in members.items() if label not in plain))}
+    for number, bounds in enumerate(named.ranges, len(named.values)):
+        within = {label for label in labels | hidden if _is_within(label, *bounds)}
+        known = not occur or within or number in left_out
+        _require(known, "no item is in a named range", named.name, _SPELLING)
+        names |= within
     _require(not names & hidden, "a named item is a member of a published set", named.name, _SPELLING)
     gone = _texts(item for number, item in enumerate(named) if number in left_out)
-    _require(not occur or names <= labels | gone, "a named item does not occur", named.name, _SPELLING)
+    _require(
+        not occur or _texts(named) <= labels | gone, "a named item does not occur", named.name, _SPELLING
+    )
     for row in {*_present(rows)} if once and mapping is None and members else ():
         items = [*chain(*(members.get(label, [label]) for label in row & labels))]
         _require(len(items) == len({*items}), "labels of a row share an item", named.name, _SPELLING)
     return names
+
+
+def _is_within(label: str, low: str, high: str) -> bool:
+    """Return whether a label begins with a code from one bound to the other, with the same dots."""
+    begins = label.upper()[: len(low)]
+    return len(begins) == len(low) and low <= begins <= high and begins.find(".") == low.find(".")
 
 
 def _count_emptied(rows: Rows, k: int | None, suppression: Suppression | None) -> int:

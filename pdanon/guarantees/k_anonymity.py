@@ -163,7 +163,7 @@ class PublicK(ListModel):
         return Audit(self, int(small.supports.sum()) + few, list_threats)
 
     def __repr__(self) -> str:
-        return f"PublicK(k={self.k}, public={len(self.public)} items)"
+        return f"PublicK(k={self.k}, public={self.public!r})"
 
 
 # --- k-anonymity of the quasi-identifiers

@@ -263,7 +263,7 @@ class KLm(Model):
 
     def __repr__(self) -> str:
         numbers = f"k={self.k}, l={self.l}, m={self.m}"
-        return f"KLm({numbers}, quasi={format_labels(self.quasi)}, sensitive={len(self.sensitive)} items)"
+        return f"KLm({numbers}, quasi={format_labels(self.quasi)}, sensitive={self.sensitive!r})"
 
 
 def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | None]:

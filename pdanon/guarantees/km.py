@@ -296,7 +296,7 @@ class LmDiversity(ListModel):
 
     def __repr__(self) -> str:
         k = "" if self.k is None else f", k={self.k}"
-        return f"LmDiversity(l={self.l}, m={self.m}, sensitive={len(self.sensitive)} items{k})"
+        return f"LmDiversity(l={self.l}, m={self.m}, sensitive={self.sensitive!r}{k})"
 
 
 def expose_secrets(

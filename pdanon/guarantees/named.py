@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+import csv
+import re
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.errors import ParameterError
+from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.guarantees.emptied import Suppression
+from pdanon.hierarchy.sources import Range, RangeSearch
 from pdanon.itemsets.codes import (
     Codes,
     Itemsets,
@@ -27,11 +31,17 @@ from pdanon.itemsets.codes import (
 )
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import append_rows, distinct, offsets_of, to_numpy
-from pdanon.itemsets.mapping import global_mapping, label_members, mapping_labels, mapping_values
+from pdanon.itemsets.mapping import global_mapping, is_kept, label_members, mapping_labels, mapping_values
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.support import ItemsetTable
-from pdanon.itemsets.validation import format_positions
+from pdanon.itemsets.validation import check_path, format_positions, is_code_file
 
+_CODE = re.compile(r"\w*\d[\w.]*")
+_PREFIX, _RANGE = re.compile(r"([\w.]+)\*"), re.compile(rf"({_CODE.pattern}) ?[-\u2013] ?({_CODE.pattern})")
+_FILE_HINT = (
+    "write one code a line, without a header: F10 for one, F10* for all that begin with F10, F10-F19 for a "
+    "range between codes of equal length; in a .csv file, codes are the first of fields separated by commas"
+)
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
 
 
@@ -43,12 +53,15 @@ class NamedItems:
     values: pa.Array  # ascending
     positions: Numbers  # of each item in the parameter, from 0
     place: str = "position"  # noun for a position in messages
+    ranges: tuple[Range, ...] = ()  # of codes; disjoint, and numbered after the values
 
     @classmethod
     def of(cls, items: Any, name: str) -> NamedItems:
-        """Read a list of items, or a Series of booleans by item; ``name`` is the parameter, for messages."""
+        """Read a list of items, a Series of booleans by item, or a file; ``name`` is the parameter."""
         if isinstance(items, cls):
             return replace(items, name=name)
+        if is_code_file(items):
+            return cls.of_entries(name, _read_entries(check_path(items, name), name))
         if isinstance(items, pd.DataFrame):
             items = None
         if not (isinstance(items, pd.Series) and pd.api.types.is_bool_dtype(items.dtype)):
@@ -81,24 +94,68 @@ class NamedItems:
         values = distinct.take(pc.sort_indices(distinct))
         return cls(name, values, to_numpy(pc.index_in(values, value_set=items)).astype(np.int64))
 
+    @classmethod
+    def of_entries(cls, name: str, entries: Mapping[str, int]) -> NamedItems:
+        """Read codes, prefixes and ranges, each with its line in a file."""
+        bounds = {entry: _bounds(entry) for entry in entries}
+        search = RangeSearch(each for each in bounds.values() if each)
+        # Entries within a wider range say nothing more.
+        ranges = {each: entries[entry] for entry, each in bounds.items() if each and search(each[0]) == each}
+        items = [entry for entry, each in bounds.items() if not each and not search(entry)]
+        single = cls._of_array(name, pa.array(items, pa.large_string()))
+        order = np.argsort(single.positions)
+        lines = [*(entries[items[place]] for place in order), *ranges.values()]
+        return cls(name, single.values, np.array(lines, np.int64), "line", tuple(ranges))
+
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.values) + len(self.ranges)
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.values.to_pylist())
 
     def __eq__(self, other: object) -> bool:
-        return self.values.equals(other.values) if isinstance(other, NamedItems) else NotImplemented
+        if not isinstance(other, NamedItems):
+            return NotImplemented
+        return self.values.equals(other.values) and self.ranges == other.ranges
 
     def __hash__(self) -> int:
-        return hash(tuple(self))
+        return hash((*self, *self.ranges))
 
     def __repr__(self) -> str:
-        return f"{len(self)} items"
+        return f"{len(self)} {'codes or ranges' if self.ranges else 'items'}"
 
     def find(self, items: pa.Array) -> Codes:
-        """Return the number of each item among the named items, or -1."""
-        return find_items(items, self.values)
+        """Return the number of each item among the named items and ranges, or -1."""
+        found = find_items(items, self.values)
+        if not self.ranges:
+            return found
+        number = {each: len(self.values) + place for place, each in enumerate(self.ranges)}
+        search = RangeSearch(self.ranges)
+        inside = [number.get(search(text) or ("", ""), -1) for text in item_texts(items).to_pylist()]
+        return np.maximum(found, np.array(inside, np.int32))
+
+    def within(self, items: pa.Array) -> NamedItems:
+        """Return those of some items that are named."""
+        return self._of_array(self.name, items.filter(pa.array(self.find(items) >= 0)))
+
+    def refuse_beginnings(self, items: pa.Array) -> None:
+        """Raise an error if a code in a file is the beginning of others that the file does not list."""
+        if self.place != "line":
+            return
+        codes = {*filter(_CODE.fullmatch, item_texts(self.values).to_pylist())}
+        others = item_texts(items.filter(pa.array(self.find(items) < 0))).to_pylist()
+        sizes = {*map(len, codes)}
+        begun = [
+            text[:size]
+            for text in others
+            for size in sizes
+            if text[:size] in codes and (text[:1].isalpha() or text[size : size + 1] == ".")
+        ]
+        if begun:
+            problem = f"a {self.name} code is also the beginning of codes that the file does not list"
+            got = f"{len({*begun})} such codes; {len(begun)} others begin with them"
+            hint = "write F10* for all codes that begin with F10; for F10 alone, pass a list: ['F10']"
+            raise ParameterError(problem, where=self.name, got=got, hint=hint)
 
     def refuse_unknown(
         self,
@@ -111,8 +168,36 @@ class NamedItems:
         if len(unknown):
             place = f"{self.name}, {self.place} {format_positions(unknown)}"
             got = f"{len(unknown)} of {len(self)} items"
-            hint = f"check spelling and type of the items; {hint}"
+            hint = f"check spelling and type of the items; {_FILE_HINT if self.place == 'line' else hint}"
             raise ParameterError(f"a {self.name} item {problem}", where=place, got=got, hint=hint)
+
+
+def _bounds(entry: str) -> Range | None:
+    """Return the bounds of a prefix, such as ``F10*``, or of a range, such as ``F10-F19``."""
+    match = _PREFIX.fullmatch(entry) or _RANGE.fullmatch(entry)
+    if not match:
+        return None
+    low, high = match[1].upper(), match[match.lastindex or 1].upper()
+    return (low, high) if len(low) == len(high) and low <= high else None
+
+
+def _read_entries(path: str, name: str) -> dict[str, int]:
+    """Return the entries of a file with their lines; of a .csv file, those in the first field."""
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            rows = (
+                csv.reader(file, strict=True) if path.lower().endswith(".csv") else ([line] for line in file)
+            )
+            lines = [(row[0].strip(), number) for number, row in enumerate(rows, 1) if row]
+    except (OSError, ValueError, csv.Error) as error:
+        cause = cause_of(error)
+    else:
+        if entries := {text: number for text, number in lines[::-1] if text}:
+            return dict(sorted(entries.items(), key=itemgetter(1)))
+        raise FormatError(f"the file of {name} items is empty", where=path, hint=_FILE_HINT)
+    # Raise outside of the handler: the message of the reader, as its context, may contain a line of the file.
+    what = f"the {name} items cannot be read"
+    raise FormatError(what, where=path, got=cause, hint=file_hint(path, "CSV", cause) or _FILE_HINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +220,7 @@ class MappedItems(Suppression):
         label_of = number_texts(labels)
         item, label = named.find(items), np.append(named.find(labels.dictionary), -1)[label_of]
         published = label_of >= 0
-        changed = published & (item != label)
+        changed = published & ~is_kept(mapping).to_numpy()
         problems = {
             f"a {where} item is generalized": changed & (item >= 0),
             f"another item has the label of a {where} item": changed & (label >= 0),
@@ -154,6 +239,7 @@ def named_items(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | No
     """Return whether each item of a column is a named item."""
     # A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
     found = named.find(itemsets.vocabulary)
+    named.refuse_beginnings(itemsets.vocabulary)
     named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()))
     return found >= 0
 

@@ -53,7 +53,7 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
                 share = _each(private, h, "private item")
             return f"{_matches([known], k)}, and {share}."
         case PublicK(k=k, public=public):
-            known = f"for each of the {_number(public, 'public item')} whether it is in {column}"
+            known = f"for each of the {_named(public, 'public item')} whether it is in {column}"
             return _matches([known], k) + "."
         case TransactionalK(k=k):
             return f"{_matches([_items(None, '', [column])], k)}, which all have the same items."
@@ -66,11 +66,11 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
             return f"{_matches([known], k)}, or none, and {share}."
         case RhoUncertainty(rho=rho, m=m, sensitive=sensitive):
             known = f"Attackers who know {_items(m, '', [column])} of a person"
-            others = f"any other of the {len(sensitive):,} sensitive items"
-            item = "the sensitive item" if len(sensitive) == 1 else others
+            others = f"any other of the {_named(sensitive, 'sensitive item')}"
+            item = "the sensitive item" if len(sensitive) == 1 and not sensitive.ranges else others
             return f"{known} infer {item} with a confidence of at most {_share(rho)}."
         case SensitiveGroups(p=p, k=k, m=m):
-            sensitive = _number(guarantee.sensitive, "sensitive item")
+            sensitive = _named(guarantee.sensitive, "sensitive item")
             text = f"No row shows any of the {sensitive} in {column}, and each of them belongs to at most "
             text += f"{_share(Fraction(1, p))} of the rows of any group"
             if k is None:
@@ -106,9 +106,13 @@ def _items(m: int | None, kind: str, columns: Iterable[Hashable]) -> str:
 
 
 def _each(items: NamedItems, share: Fraction, noun: str = "sensitive item") -> str:
-    if len(items) == 1:
+    if len(items) == 1 and not items.ranges:
         return f"the {noun} is in at most {_share(share)} of them"
-    return f"each of the {len(items):,} {noun}s is in at most {_share(share)} of them"
+    return f"each of the {_named(items, noun)} is in at most {_share(share)} of them"
+
+
+def _named(items: NamedItems, noun: str) -> str:
+    return f"{noun}s of {len(items):,} codes or ranges" if items.ranges else _number(items, noun)
 
 
 def _number(things: Any, noun: str) -> str:

@@ -356,6 +356,11 @@ class AllRules:
         if self.public is not None:
             object.__setattr__(self, "public", NamedItems.some(self.public, "public"))
             refuse_both(self.public, self.sensitive)
+        if self.sensitive.ranges or self.known_items.ranges:
+            hint = "create the rules with pdanon.constraints.ps_rules(frame, public, sensitive, m)"
+            raise ParameterError(
+                "which rules a range stands for depends on the data", where="rules", hint=hint
+            )
 
     def __len__(self) -> int:
         if self.public is None:
@@ -407,8 +412,8 @@ class AllRules:
         return range(1, (n if self.m is None else min(self.m, n)) + 1)
 
     def __repr__(self) -> str:
-        public = "all others" if self.public is None else f"{len(self.public)} items"
-        return f"AllRules(m={self.m}, public={public}, sensitive={len(self.sensitive)} items)"
+        public = "all others" if self.public is None else repr(self.public)
+        return f"AllRules(m={self.m}, public={public}, sensitive={self.sensitive!r})"
 
 
 @takes_tables

@@ -405,4 +405,4 @@ class RhoUncertainty(ListModel):
 
     def __repr__(self) -> str:
         m = "" if self.m is None else f", m={self.m}"
-        return f"RhoUncertainty(rho={format_share(self.rho)}, sensitive={len(self.sensitive)} items{m})"
+        return f"RhoUncertainty(rho={format_share(self.rho)}, sensitive={self.sensitive!r}{m})"

@@ -296,7 +296,7 @@ class SensitiveGroups(Model):
 
     def __repr__(self) -> str:
         hidden = "" if self.k is None else f", k={self.k}, m={self.m}"
-        return f"SensitiveGroups(p={self.p}, sensitive={len(self.sensitive)} items{hidden})"
+        return f"SensitiveGroups(p={self.p}, sensitive={self.sensitive!r}{hidden})"
 
 
 def _integers(column: pd.Series[Any], name: str) -> Numbers:

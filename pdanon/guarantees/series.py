@@ -536,7 +536,7 @@ def _(guarantee: PrivacyConstraints, span: Span) -> _Joint:
 @_expose.register
 def _(guarantee: LmDiversity, span: Span) -> _Joint:
     """Expose known joint labels together with the sensitive items of each release."""
-    sensitive = guarantee.sensitive
+    sensitive = guarantee.sensitive.within(span.series.items)
     labels = span.of_item[sensitive.find(span.series.items) < 0]
     is_known = mask_at(span.n_labels, labels[labels >= 0])
     persons, codes = [], []

@@ -127,6 +127,8 @@ def _parse_time(text: str, zone: str | None) -> pd.Timestamp | None:
 # Name and parent of each node, in pre-order; the parent of the root is -1.
 Tree: TypeAlias = tuple[tuple[str, ...], Nodes]
 
+Range: TypeAlias = tuple[str, str]  # of codes: the bounds, equal for a prefix
+
 # A node of a source: its name, and whether it is a leaf. The names of leaves and of inner nodes are separate,
 # since real taxonomies have inner nodes with the name of one of their leaves.
 _Key: TypeAlias = tuple[str | None, bool]
@@ -235,26 +237,24 @@ def prefix_tree(codes: Iterable[Any], lengths: Iterable[int], *, upper: bool = F
 
 def range_tree(codes: Iterable[Any], ranges: Iterable[str]) -> Tree:
     """Put codes below their category, which is as long as the bounds of their ranges, and below these."""
-    nested = _nest_ranges(ranges)
-    rows, bounds = [], [*nested]
+    search = RangeSearch(_read_ranges(ranges))
+    rows = []
     for code in _texts(codes):
         row, text = [code], code.upper()
         below = text, text  # the bounds of the last node
-        for low, high in nested[bounds[bisect(bounds, text) - 1]]:
+        for low, high in search.around(text):
             first = text[: len(low)]
-            if len(first) == len(low) and first <= high and first.find(".") == low.find("."):
-                # A range within a range may hold parts of several categories, and is in none of them then.
-                is_category = len(first) < len(below[0]) and all(each.startswith(first) for each in below)
-                row += [f"{first}*"] * is_category
-                row.append(f"{low}-{high}" if low < high else f"{low}*")
-                below = low, high
+            # A range within a range may hold parts of several categories, and is in none of them then.
+            is_category = len(first) < len(below[0]) and all(each.startswith(first) for each in below)
+            row += [f"{first}*"] * is_category
+            row.append(range_text((low, high)))
+            below = low, high
         rows.append(row)
     return _build_rows(rows, "code")
 
 
-def _nest_ranges(ranges: Iterable[str]) -> dict[str, list[Any]]:
-    """Return by lower bound, in ascending order, the ranges that hold it, inner ones first."""
-    found = set()
+def _read_ranges(ranges: Iterable[str]) -> Iterator[Range]:
+    """Yield the bounds of ranges in text."""
     hint = 'write a list such as ["I00-I99", "I10-I15", "E11"]'
     for place, each in enumerate(read_list(ranges, "ranges", hint)):
         match = re.fullmatch(r"([\w.]+)(?: ?- ?([\w.]+))?", each.upper()) if isinstance(each, str) else None
@@ -262,18 +262,45 @@ def _nest_ranges(ranges: Iterable[str]) -> dict[str, list[Any]]:
         if not match or len(low) != len(high) or low > high:
             what = "a range must be a code, or two of equal length in ascending order, joined by a hyphen"
             raise ParameterError(what, where="ranges", got=f"another at place {place}", hint=hint)
-        found.add((low, high))
-    nested: dict[str, list[Any]] = {"": []}
-    around: list[Any] = []
-    for low, high in sorted(sorted(found, reverse=True), key=itemgetter(0)):
-        around = [each for each in around if each[1] >= low[: len(each[1])]]
-        for start, end in around:
-            if len(low) < len(end) or high[: len(end)] > end:
-                hint = "split one of them, or widen one so that it contains the other"
-                got = f"{start}-{end} and {low}-{high}"
-                raise HierarchyError("two ranges overlap", where="ranges", got=got, hint=hint)
-        around = nested[low] = [(low, high), *around]
-    return nested
+        yield low, high
+
+
+def range_text(bounds: Range) -> str:
+    """Return the name of a range of codes."""
+    low, high = bounds
+    return f"{low}-{high}" if low < high else f"{low}*"
+
+
+class RangeSearch:
+    """Ranges of codes that are disjoint or nested, by lower bound."""
+
+    def __init__(self, ranges: Iterable[Range]) -> None:
+        self._around: dict[str, list[Range]] = {
+            "": []
+        }  # by lower bound: the ranges with it, inner ones first
+        around: list[Range] = []
+        for low, high in sorted(sorted({*ranges}, reverse=True), key=itemgetter(0)):
+            around = [each for each in around if each[1] >= low[: len(each[1])]]
+            for start, end in around:
+                if len(low) < len(end) or high[: len(end)] > end:
+                    hint = "split one of them, or widen one so that it contains the other"
+                    got = f"{start}-{end} and {low}-{high}"
+                    raise HierarchyError("two ranges overlap", where="ranges", got=got, hint=hint)
+            around = self._around[low] = [(low, high), *around]
+        self._bounds = [*self._around]
+
+    def around(self, code: str) -> list[Range]:
+        """Return the ranges with a code in upper case, inner ones first."""
+        found = self._around[self._bounds[bisect(self._bounds, code) - 1]]
+        return [(low, high) for low, high in found if _is_within(code[: len(low)], low, high)]
+
+    def __call__(self, code: str) -> Range | None:
+        """Return the widest range with a code in lower or upper case."""
+        return next(reversed(self.around(code.upper())), None)
+
+
+def _is_within(first: str, low: str, high: str) -> bool:
+    return len(first) == len(low) and first <= high and first.find(".") == low.find(".")
 
 
 def path_tree(items: Iterable[Any], separator: str) -> Tree:

@@ -13,7 +13,7 @@ from pandas.api.types import is_hashable
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.itemsets.dtype import ListArray, arrow_values, copy_frame, is_list_type
 from pdanon.itemsets.table_hints import describe_columns, lists_hint
-from pdanon.itemsets.validation import check_frame, check_text, is_number, read_list
+from pdanon.itemsets.validation import check_frame, check_text, is_code_file, is_number, read_list
 
 ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
@@ -185,8 +185,8 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
 
 
 def names_column(private: Any) -> bool:
-    """Return whether ``private=`` is the name of a column, and not a list of items."""
-    return isinstance(private, (str, int)) and not isinstance(private, bool)
+    """Return whether ``private=`` is the name of a column, and not a list or a file of items."""
+    return isinstance(private, (str, int)) and not isinstance(private, bool) and not is_code_file(private)
 
 
 def find_columns(frame: pd.DataFrame, column: Hashable | None = None, private: Any = None) -> tuple[int, ...]:

@@ -120,6 +120,13 @@ def check_path(path: Any, name: str = "path") -> str:
     return text
 
 
+def is_code_file(items: Any) -> bool:
+    """Return whether a parameter that lists items is a file of codes."""
+    return isinstance(items, os.PathLike) or (
+        isinstance(items, str) and items.lower().endswith((".txt", ".csv"))
+    )
+
+
 def is_uri(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a URI, such as ``s3://bucket/name``."""
     return "://" in str(path)

@@ -22,7 +22,7 @@ from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.arguments import moved
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.validation import check_kind, check_known, is_uri
+from pdanon.itemsets.validation import check_kind, check_known, is_code_file, is_uri
 from pdanon.recoding.unmodified_columns import index_levels
 
 Table: TypeAlias = Mapping[str, Any]  # of the file, or of parameters
@@ -168,6 +168,8 @@ def change_varied(change: Callable[[str, Any], Any], vary: Table) -> Parameters:
 def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
     """Resolve the path of a parameter, and replace ``m = "all"`` by None."""
     if key in ("constraints", "hierarchy", "rules", "start", "utility", "weights"):
+        return _resolve(source, value)
+    if key in ("sensitive", "private", "public") and is_code_file(value):
         return _resolve(source, value)
     return None if (key, value) == ("m", "all") else value
 
