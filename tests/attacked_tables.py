@@ -65,7 +65,7 @@ def pasted(columns, *lines):
 
 
 PROMISED = {"k", "m", "l", "sensitive", "constraints"}  # parameters of guarantees
-LISTED = {"pcta", "upcta", "coat"}  # algorithms with constraints
+LISTED = {"pcta", "upcta", "coat", "local_suppression"}  # algorithms with constraints
 
 
 @dataclass

@@ -28,7 +28,7 @@ from cython import (
     void,
 )
 from cython.cimports.libc.math import sqrt
-from cython.cimports.pdanon._kernels.counting import Code, Number, Real, Rows
+from cython.cimports.pdanon._kernels.counting import Code, Number, Real, Rows, find
 from cython.cimports.pdanon._kernels.odds import COLD, decay, uniform
 from numpy.typing import NDArray
 
@@ -36,6 +36,7 @@ __all__ = [
     "Deletions",
     "break_up",
     "cover",
+    "exempt",
     "holding",
     "pack",
     "press",
@@ -122,6 +123,25 @@ def _count(state: Deletions) -> void:
         for pair in range(state.support.shape[0]):
             state.original[pair] = state.support[pair]
             state.lack += 0 < state.support[pair] < state.k
+
+
+def exempt(state: Deletions, starts: Number[::1], partners: Code[::1]) -> None:
+    """Raise the supports of unlisted pairs to such numbers that they are never rare."""
+    # ``partners[starts[i]:starts[i + 1]]`` are listed with item i, up to i itself. All occurrences are kept.
+    n_rows: int64 = np.asarray(state.rows.weights).sum()
+    most: int64 = 2**31 - 1 - n_rows
+    with nogil:
+        for row in range(state.rows.weights.shape[0]):
+            begin, slot = state.rows.offsets[row], state.starts[row]
+            for a in range(state.rows.offsets[row + 1] - begin):
+                item = state.rows.codes[begin + a]
+                for b in range(a + 1):
+                    pair, other = state.slots[slot], state.rows.codes[begin + b]
+                    if state.support[pair] == state.original[pair]:
+                        if find(partners, starts[item], starts[item + 1], other) < 0:
+                            state.lack -= state.support[pair] < state.k
+                            state.support[pair] += most
+                    slot += 1
 
 
 # --- One occurrence

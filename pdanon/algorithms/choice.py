@@ -209,7 +209,8 @@ def anonymize(
       the losses ``"occurrences"``, ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes
       single occurrences. For the last two also its mixture with sets. For other losses, deletions are tried
       if they may have a tenth of the lowest default loss so far, as where a rare answer is the only threat.
-    - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
+    - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`. For the
+      same losses also `local_suppression`, and its mixture.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
     - ``Coherence``: `coherence` by each criterion.

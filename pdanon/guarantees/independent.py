@@ -43,7 +43,7 @@ from pdanon.itemsets.columns import (
     list_column,
 )
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.mapping import global_mapping, label_members
+from pdanon.itemsets.mapping import global_mapping, label_members, without_deletions
 from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
 
 SECONDS = 60.0  # the default time limit
@@ -379,8 +379,13 @@ def _judge_inference(guarantee: Any, table: _Table) -> _Found:
 
 def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
     rows = table.read()
-    became, present = _read_mapping(rows, guarantee.mapping), _present(rows)
+    mapping, lost = guarantee.mapping, set()
+    if mapping is not None:
+        mapping, gone = without_deletions(mapping)
+        lost = _texts(gone.to_pylist())
+    became, present = _read_mapping(rows, mapping), _present(rows)
     listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
+    listed |= {_publish(_texts(items) - lost, became) for items in guarantee.constraints}
     threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
     return _with_emptied(rows, guarantee.k, guarantee.mapping, _holding(present, threats))
 

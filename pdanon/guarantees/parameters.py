@@ -14,9 +14,10 @@ import pandas as pd
 from pdanon.errors import FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.named import generalize_itemsets
 from pdanon.io.parquet import read_parquet
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Itemsets, as_itemsets, find_items
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
+from pdanon.itemsets.mapping import without_deletions
+from pdanon.itemsets.support import MOST_ROWS, ItemsetTable, concatenate
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
 # Largest number of items that an attacker knows; "all" and None: all items of a row.
@@ -162,9 +163,15 @@ def _read_csv(path: str) -> list[list[str]]:
 def constraint_table(
     constraints: pd.Series[Any], itemsets: Itemsets, mapping: pd.DataFrame | None = None
 ) -> ItemsetTable:
-    """Encode the published form of privacy constraints, in the same order; supports are 0."""
-    # An item that does not occur is an error. Without a mapping, items are published as is.
-    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, mapping, "constraint")
+    """Encode the published forms of privacy constraints, in the same order; supports are 0."""
+    # An item that does not occur is an error. Without a mapping, items are published as is. If rows lose
+    # items, the forms without these items follow.
+    forms = [Itemsets.from_series(constraints)]
+    if mapping is not None:
+        mapping, lost = without_deletions(mapping)
+        if len(lost):
+            forms.append(forms[0].keep_items(find_items(forms[0].vocabulary, lost) < 0))
+    return concatenate([generalize_itemsets(each, itemsets, mapping, "constraint") for each in forms])
 
 
 _LINES_HINT = (

@@ -213,6 +213,18 @@ def has_one_label(mapping: pd.DataFrame) -> bool:
     return not published.drop_duplicates()["item"].duplicated().any()
 
 
+def without_deletions(mapping: pd.DataFrame) -> tuple[pd.DataFrame, pa.Array]:
+    """Return the mapping as if no row of a local recoding lost items, and the items that some rows lost."""
+    check_mapping(mapping)
+    if (mapping["group"] == 0).all() or not has_one_label(mapping):
+        return mapping, mapping_values(mapping.iloc[:0], "item")
+    lost = mapping["generalized"].isna()
+    items = mapping_values(mapping[lost], "item")
+    whole = mapping.iloc[np.argsort(lost, kind="stable")].drop_duplicates("item")
+    own = whole["item"].astype(whole["generalized"].dtype)  # that no row keeps
+    return whole.assign(group=0, generalized=whole["generalized"].fillna(own)), items
+
+
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
     """Count the items and occurrences of a mapping that were kept, generalized and suppressed."""
     # Columns are ``items, occurrences``; rows ``kept, generalized, suppressed``. An item counts once in each

@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from pdanon._kernels.conflicts import Packing
-from pdanon._kernels.deletions import Deletions, pack
+from pdanon._kernels.deletions import Deletions, exempt, pack
 from pdanon.cards import Share, card, listing
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
@@ -148,11 +148,14 @@ def bound_changes(
     return Bound(guarantee, "occurrences", least, total, int((weights > 0).sum()))
 
 
-def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity) -> Bound:
+def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints) -> Bound:
     """Bound the number of occurrences that any release by deletions deletes, row by row."""
     index = SupportIndex.of(itemsets)
     rows, weights = index.distinct(), index.singles
-    if guarantee.m == 1:
+    if isinstance(guarantee, PrivacyConstraints):
+        listed = constraint_table(guarantee.constraints, itemsets)
+        least = pack(deletions_of(rows, guarantee.k, np.ones(rows.n_items), listed=listed))
+    elif guarantee.m == 1:
         least = int(weights[weights < guarantee.k].sum())
     else:
         least = pack(deletions_of(rows, guarantee.k, np.ones(rows.n_items)))
@@ -160,12 +163,22 @@ def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity) -> Bound:
     return Bound(guarantee, "occurrences", least, total, n_items, kind="deletions")
 
 
-def deletions_of(rows: SupportIndex, k: int, worth: Floats, seed: int = 1) -> Deletions:
+def deletions_of(
+    rows: SupportIndex, k: int, worth: Floats, seed: int = 1, listed: ItemsetTable | None = None
+) -> Deletions:
     """Return a state of deletions that keeps all occurrences, if there is memory for the pairs of rows."""
+    # With ``listed``, only the items and pairs among these itemsets count.
     lengths = rows.lengths
     require_memory(_SLOT * int((lengths * (lengths + 1) // 2).sum()), "the pairs of all rows")
     k = min(k, rows.n_rows + 1)  # there is a price for each support below k
-    return Deletions(rows.rows, k, worth, seed)
+    state = Deletions(rows.rows, k, worth, seed)
+    if listed is not None:
+        small = (listed.lengths > 0) & (listed.lengths < 3)
+        first, last = listed.offsets[:-1][small], listed.offsets[1:][small] - 1
+        pairs = np.unique(listed.codes[last].astype(np.int64) * rows.n_items + listed.codes[first])
+        items, partners = np.divmod(pairs, rows.n_items)
+        exempt(state, offsets_of(np.bincount(items, minlength=rows.n_items)), partners.astype(np.int32))
+    return state
 
 
 def _find_conflicts(

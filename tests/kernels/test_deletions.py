@@ -149,6 +149,27 @@ def test_no_packing_is_above_the_least_deletions_of_each_row():
         assert hurt <= deletions.pack(state) <= least
 
 
+def test_only_listed_pairs_count_after_exempt():
+    for seed, (naive, state, kept) in enumerate(draw_cases()):
+        rng = np.random.default_rng(seed)
+        listed = {(a, b) for a in range(N_ITEMS) for b in range(a + 1) if rng.random() < 0.4}
+        partners, starts = csr([[b for b in range(a + 1) if (a, b) in listed] for a in range(N_ITEMS)])
+        deletions.exempt(state, starts, partners)
+        assert state.kept.all()
+
+        def rare(kept, naive=naive, listed=listed):
+            return {pair for pair in naive.rare(kept) if (pair[-1], pair[0]) in listed}
+
+        assert state.lack == len(rare(state.kept))
+        least = [least_of(row, rare(state.kept)) for row in naive.rows]
+        assert deletions.pack(state) <= sum(least * naive.weights)
+        state.kept = kept
+        assert state.lack == len(rare(kept))
+        deletions.cover(state)
+        assert not rare(state.kept)
+        assert state.lack == 0
+
+
 def test_a_clique_of_rare_pairs_keeps_one_item():
     rows = [[0, 1, 2, 3], [0, 4], [1, 4], [2, 4], [3, 4], [4, 5]]
     state = deletions.Deletions(rows_of(rows, [1, 3, 3, 3, 3, 3], N_ITEMS), 2, np.ones(N_ITEMS), 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -17,15 +19,15 @@ from pdanon.algorithms.states.diverse_sets import check_diverse
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.guarantees import KmAnonymity, LmDiversity
-from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, constraint_table
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
-from pdanon.itemsets.support import SupportIndex, check_rows, ranks_of
+from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, offsets_of, ranges, sums
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, concatenate, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
@@ -33,6 +35,8 @@ from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
+
+_Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
 
 _STEEP = 1 / 3  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
 _TINY = 1e-9
@@ -44,7 +48,7 @@ def local_suppression(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    guarantee: KmAnonymity | LmDiversity | None = None,
+    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
@@ -60,7 +64,7 @@ def local_suppression(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    guarantee : KmAnonymity or LmDiversity, optional
+    guarantee : KmAnonymity, PrivacyConstraints or LmDiversity, optional
         The guarantee. The sensitive items of ``LmDiversity`` are published as they are, and the attacker
         knows none of them.
     k, m : int, optional
@@ -73,8 +77,8 @@ def local_suppression(
     deletion_price : float, optional
         Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Requires ``KmAnonymity``, and excludes a hierarchy. With
-        m=1, no items are joined.
+        the more items are joined. None: no sets. Excludes ``LmDiversity`` and a hierarchy. With m=1, no
+        items are joined.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     random_state : int, Generator or None
@@ -107,16 +111,18 @@ def local_suppression(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. The page of the algorithm has
-    the proof, also for mixtures and nodes. Counts are lower bounds: an item that a row lacks may have been
-    deleted.
+    Guarantee: ``KmAnonymity(k, m)``, ``PrivacyConstraints(constraints, k)``, or ``LmDiversity(l, m,
+    sensitive, k)``. The page of the algorithm has the proof, also for mixtures and nodes. Counts are lower
+    bounds: an item that a row lacks may have been deleted.
 
     The search is an annealing over the supports of all items and pairs, from a safe release. Rare pairs are
     allowed at a price that rises, and later die: their price then falls only if they are in fewer rows. A
     step deletes, restores or exchanges an occurrence of a row. The release with the fewest deletions, by
     weight, is kept. With m of 3 or more, larger rare itemsets are then listed and broken up row by row, until
-    there are none. Known items that tell a sensitive one lose an item in each row with all of them. Equal
-    tables and seeds give equal releases, in any order of the rows.
+    there are none. Known items that tell a sensitive one lose an item in each row with all of them. For
+    ``PrivacyConstraints``, only listed items and pairs are annealed. Then larger rare constraints are broken
+    up, also without the items that some row loses. Equal tables and seeds give equal releases, in any order
+    of the rows.
 
     With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
     known items (2 if there are more than 640 sets; more than 4,096 are not annealed), at a constant price
@@ -156,7 +162,7 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    guarantee: KmAnonymity | LmDiversity,
+    guarantee: _Model,
     weights: Any,
     random_state: Any,
     hierarchy: HierarchyLike | None = None,
@@ -200,7 +206,14 @@ class LabelTable:
 
     def search(self, guarantee: Any, seed: int, report: Report, start: deletions.Start | None = None) -> Mask:
         """Return whether each label of a row is kept; ``start`` is a release to begin with."""
-        return _keep(self.joined, guarantee, self.worth, seed, report, start)
+        return _keep(self, guarantee, seed, report, start)
+
+    def images(self, itemsets: ItemsetTable) -> ItemsetTable:
+        """Return the labels of the items of itemsets."""
+        if self.sets is None:
+            return itemsets
+        codes = self.sets[itemsets.codes].astype(np.int32)
+        return ItemsetTable.listed(*canonical_rows(codes, itemsets.offsets, self.joined.n_items))
 
     def cost(self, kept: Mask) -> float:
         """Return the price of the deleted labels."""
@@ -293,7 +306,7 @@ def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> 
     return above, prices * worth
 
 
-def _check_generalized(guarantee: KmAnonymity | LmDiversity, price: Any) -> KmAnonymity:
+def _check_generalized(guarantee: _Model, price: Any) -> KmAnonymity:
     """Check that nothing excludes a hierarchy, and return the guarantee."""
     if not isinstance(guarantee, KmAnonymity):
         what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
@@ -304,16 +317,16 @@ def _check_generalized(guarantee: KmAnonymity | LmDiversity, price: Any) -> KmAn
     return guarantee
 
 
-def _join_items(
-    itemsets: Itemsets, guarantee: KmAnonymity | LmDiversity, price: float, seed: int, report: Report
-) -> Numbers:
+def _join_items(itemsets: Itemsets, guarantee: _Model, price: float, seed: int, report: Report) -> Numbers:
     """Return the set of each item, numbered from 0: those of COAT, after an annealing at a fixed price."""
-    if not isinstance(guarantee, KmAnonymity):
-        what, hint = "items are joined into sets only for KmAnonymity", "leave out deletion_price"
+    if isinstance(guarantee, LmDiversity):
+        what, hint = "items are not joined into sets for LmDiversity", "leave out deletion_price"
         raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
-    if guarantee.m == 1:  # there is no rare pair to avoid
-        return np.arange(itemsets.n_items)
-    counted = KmAnonymity(check_k(guarantee.k), min(guarantee.m or 3, 3))
+    counted = guarantee
+    if isinstance(guarantee, KmAnonymity):
+        if guarantee.m == 1:  # there is no rare pair to avoid
+            return np.arange(itemsets.n_items)
+        counted = KmAnonymity(check_k(guarantee.k), min(guarantee.m or 3, 3))
     first = np.arange(itemsets.n_items, dtype=np.int32)
     options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
     safe, _ = merge_items(itemsets, counted, report, **options)
@@ -321,15 +334,10 @@ def _join_items(
 
 
 def _keep(
-    itemsets: Itemsets,
-    guarantee: KmAnonymity | LmDiversity,
-    worth: Floats,
-    seed: int,
-    report: Report,
-    start: deletions.Start | None,
+    table: LabelTable, guarantee: _Model, seed: int, report: Report, start: deletions.Start | None
 ) -> Mask:
-    """Return whether each occurrence is kept; ``worth`` is the price of deleting one of each item."""
-    k = check_k(guarantee.k)
+    """Return whether each label of a row is kept."""
+    itemsets, worth, k = table.joined, table.worth, check_k(guarantee.k)
     rows, places = _distinct_rows(SupportIndex.of(itemsets))
     if start is not None:
         start = start._replace(kept=mask_at(len(rows.codes), places[start.kept]))
@@ -338,15 +346,44 @@ def _keep(
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
         kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report, start)
+        kept = deletions.with_single_items(rows, kept, k)
+    elif isinstance(guarantee, PrivacyConstraints):
+        listed = table.images(constraint_table(guarantee.constraints, table.itemsets))
+        kept = deletions.protect_pairs(rows, k, worth, seed, report, start, listed)
+        list_rare = partial(_list_rare, table, guarantee, rows, places, kept)
+        kept[kept] = deletions.break_up(deletions.kept_rows(rows, kept), list_rare, worth)
     else:
         kept = deletions.protect(rows, k, guarantee.m, worth, seed, report, start)
-    kept = deletions.with_single_items(rows, kept, k)
-    if isinstance(guarantee, KmAnonymity):  # another row less would make a sensitive item likelier
+        kept = deletions.with_single_items(rows, kept, k)
+    if not isinstance(guarantee, LmDiversity):  # another row less would make a sensitive item likelier
         kept = deletions.with_enough_emptied(rows, kept, k)
     kept = _suppress_more(itemsets, kept[places], hidden, k)
     # Missing rows become empty if anything is deleted.
     check_rows(itemsets.n_present if kept.all() else rows.n_rows, k)
     return kept
+
+
+def _list_rare(
+    table: LabelTable,
+    guarantee: PrivacyConstraints,
+    rows: SupportIndex,
+    places: Numbers,
+    left: Mask,
+    chosen: Mask,
+) -> ItemsetTable:
+    """List the rare constraints, and those that are rare without the items that some row loses."""
+    # ``left`` are labels of the distinct rows, ``chosen`` some of them. ``places`` has those of all rows.
+    kept = mask_at(len(left), np.flatnonzero(left)[chosen])
+    listed = constraint_table(guarantee.constraints, table.itemsets)
+    lost = mask_at(table.itemsets.n_items, table.itemsets.codes[~kept[places][table.places()]])
+    remains = ~lost[listed.codes]
+    found = concatenate(
+        [listed, ItemsetTable.listed(listed.codes[remains], offsets_of(remains)[listed.offsets])]
+    )
+    found = table.images(found)
+    supports = deletions.kept_rows(rows, kept).supports(found.codes, found.offsets)
+    rare = (supports > 0) & (supports < check_k(guarantee.k)) & (found.lengths > 0)
+    return replace(found, supports=supports).take(rare).distinct()
 
 
 def _suppress_more(itemsets: Itemsets, kept: Mask, hidden: Mask, k: int) -> Mask:
@@ -406,7 +443,7 @@ def _seed(random_state: Any) -> int:
 
 RECORD = Algorithm(
     local_suppression,
-    (KmAnonymity, LmDiversity),
+    (KmAnonymity, PrivacyConstraints, LmDiversity),
     recodes="rows",
     decide=decide,
     sets=_delete_in_class,
@@ -417,5 +454,7 @@ RECORD = Algorithm(
         Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS, floor=_fewest_deleted),
         Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
         Way(KmAnonymity, 122, needs="hierarchy"),
+        Way(PrivacyConstraints, 120, losses=LOWERED_BY_DELETIONS),
+        Way(PrivacyConstraints, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
     ),
 )

@@ -52,8 +52,8 @@ def refine(
         The original table. It is not modified.
     result : Anonymized
         A result of an algorithm above, with one list column. Its guarantee is ``KmAnonymity``,
-        ``TransactionalK`` or ``KKm``; for sets also ``PrivacyConstraints`` or ``PSRules``, and for deletions
-        ``LmDiversity``.
+        ``TransactionalK`` or ``KKm``; for sets and deletions also ``PrivacyConstraints``, for sets
+        ``PSRules``, and for deletions ``LmDiversity``.
     loss : {"balanced", "NCP", "LM", "UL"}, mapping or Series, optional
         The loss to lower. By default ``"balanced"`` for sets with ``KmAnonymity``, ``KKm`` or
         ``PrivacyConstraints``, the only releases that have it, and ``"NCP"`` for others. ``"balanced"``: NCP,

@@ -53,11 +53,11 @@ def protect(
 ) -> Mask:
     """Return whether each occurrence is kept, so that no itemset of up to m items is rare."""
     # ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
-    kept = rows.singles[rows.codes] >= k if m == 1 else _protect_pairs(rows, k, worth, seed, report, start)
+    kept = rows.singles[rows.codes] >= k if m == 1 else protect_pairs(rows, k, worth, seed, report, start)
     # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
     for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
-        kept[kept] = break_up(base, partial(SupportIndex.rare, k=k, m=size), worth)
+        kept[kept] = break_up(base, partial(_list_rare, base, k, size), worth)
     return kept
 
 
@@ -74,8 +74,9 @@ def protect_secrets(
     # ``hidden`` tells which items are sensitive. They are kept.
     k, share = check_k(guarantee.k), Fraction(1, guarantee.l)
 
-    def list_threats(left: SupportIndex) -> ItemsetTable:
+    def list_threats(chosen: Mask) -> ItemsetTable:
         """List rare itemsets; and others with the sensitive item that most of their rows have."""
+        left = kept_rows(base, chosen)
         known, secrets = left.keep_items(~hidden), left.keep_items(hidden)
         found = Breaches(known, secrets, share, guarantee.m, k).threats()
         told = np.where(found.supports < k, -1, likeliest_secrets(known, secrets, found)[0])
@@ -85,19 +86,25 @@ def protect_secrets(
     kept = hidden[rows.codes]
     own = None if start is None else start.within(~kept)
     kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, seed, report, own)
-    kept[kept] = break_up(kept_rows(rows, kept), list_threats, np.where(hidden, -1.0, worth))
+    base = kept_rows(rows, kept)
+    kept[kept] = break_up(base, list_threats, np.where(hidden, -1.0, worth))
     return kept
 
 
-def break_up(rows: SupportIndex, list_rare: Callable[[SupportIndex], ItemsetTable], worth: Floats) -> Mask:
+def _list_rare(rows: SupportIndex, k: int, m: int | None, kept: Mask) -> ItemsetTable:
+    """List the rare itemsets of rows with some of their occurrences."""
+    return kept_rows(rows, kept).rare(k, m)
+
+
+def break_up(rows: SupportIndex, list_rare: Callable[[Mask], ItemsetTable], worth: Floats) -> Mask:
     """Return whether each occurrence is kept, so that no listed itemset is left in a row."""
-    # ``list_rare`` lists the itemsets that some rows must not have. They are dead, and stay so. Each row with
-    # one that has died is solved again from all of its occurrences. That may make further ones rare. An item
-    # with a negative worth is never deleted.
+    # ``list_rare`` lists the itemsets that rows must not have, if some occurrences are kept. They are dead,
+    # and stay so. Each row with one that has died is solved again from all of its occurrences. That may make
+    # further ones rare. An item with a negative worth is never deleted.
     kept = np.ones(len(rows.codes), np.uint8)
     price = worth * np.sqrt(np.sqrt(rows.singles))
     dead = no_itemsets()
-    while len(rare := list_rare(kept_rows(rows, kept > 0))):
+    while len(rare := list_rare(kept > 0)):
         check_time()
         dead = concatenate([dead, rare])
         wanted = rows.contains_any(rare)
@@ -145,13 +152,20 @@ def kept_rows(rows: SupportIndex, kept: Mask) -> SupportIndex:
     return SupportIndex(rows.codes[kept], offsets_of(kept)[rows.offsets], rows.n_items, rows.weights)
 
 
-def _protect_pairs(
-    rows: SupportIndex, k: int, worth: Floats, seed: int, report: Report, start: Start | None
+def protect_pairs(
+    rows: SupportIndex,
+    k: int,
+    worth: Floats,
+    seed: int,
+    report: Report,
+    start: Start | None = None,
+    listed: ItemsetTable | None = None,
 ) -> Mask:
     """Return the occurrences to keep, so that no item and no pair is rare, by repeated annealing."""
-    # From a start, there is one annealing, which may delete more.
+    # From a start, there is one annealing, which may delete more. With ``listed``, only the items and pairs
+    # among these itemsets count.
     lengths = rows.lengths
-    state = deletions_of(rows, k, worth, seed)
+    state = deletions_of(rows, k, worth, seed, listed)
     if start is not None:
         state.kept = start.kept
         return _anneal(state, report, start.slow, start.heat)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees import KmAnonymity, read_guarantee
+from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_seconds
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import called_by_name
@@ -50,9 +50,9 @@ def bound(
     k, m
         Short for the guarantee ``KmAnonymity(k, m)``.
     kind : {"sets", "deletions"}
-        The releases: those that recode an item equally in all rows; or those of `local_suppression`, for
-        ``KmAnonymity``. A result that recodes rows separately, also a mixture or one of `lra`, is compared
-        with the latter, whatever the kind is.
+        The releases: those that recode an item equally in all rows; or those of `local_suppression`. A result
+        that recodes rows separately, also a mixture or one of `lra`, is compared with the latter, whatever
+        the kind is.
     loss : {"occurrences", "NCP"}
         The loss, as in ``result.loss``.
     time_limit : float
@@ -79,9 +79,9 @@ def bound(
     separately, nor for disassociation.
 
     The bound for deletions holds for every release whose rows are subsets of the original ones, and for all
-    others, as these are such releases without the labels of sets and nodes. An item in fewer than k rows must
-    disappear from them. Of a clique of rare pairs in a row, the row keeps one item at most. The cliques of a
-    row are disjoint, and their losses are summed over all rows.
+    others without their sets and nodes. An item in fewer than k rows must disappear from them. Of a clique of
+    rare pairs in a row, the row keeps one item at most. Only listed items and pairs count for
+    ``PrivacyConstraints``. The cliques of a row are disjoint, and their losses are summed over all rows.
 
     Proof for sets. If all items of an itemset are published as they are, the release has the itemset in the
     same rows as the original. So of a rare itemset, with a support in (0, k), at least one item must change.
@@ -126,13 +126,12 @@ def bound(
         kind = kind if result.groups is None else "deletions"
     else:
         guarantee, column = read_guarantee(guarantee, column, k, m)
-    bounded = BOUNDED if kind == "sets" else (KmAnonymity,)
-    if not isinstance(guarantee, bounded):
+    if not isinstance(guarantee, BOUNDED):
         raise ParameterError(
             "no lower bound is known for this guarantee",
             where="guarantee",
             got=type(guarantee).__name__,
-            hint=f"pass {' or '.join(each.__name__ for each in bounded)}, or a release with one of them",
+            hint=f"pass {' or '.join(each.__name__ for each in BOUNDED)}, or a release with one of them",
         )
     if result is None:
         itemsets = Itemsets.from_series(list_column(frame, column))
@@ -142,7 +141,6 @@ def bound(
         if kind == "sets":
             found = bound_changes(itemsets, guarantee, exhaustive=True)
         else:
-            assert isinstance(guarantee, KmAnonymity)  # tested above
             found = bound_deletions(itemsets, guarantee)
     found = replace(found, loss=loss)
     return found if result is None else found.beside(result.loss[loss])

@@ -164,7 +164,7 @@ def test_a_bound_of_deletions_is_asked_for_what_has_one():
     result = frame.txanon.local_suppression(k=2, m=2)
     assert "no release by deletions changes less than" in repr(pdanon.bound(frame, result))
     with pytest.raises(pdanon.ParameterError, match="no lower bound"):
-        pdanon.bound(frame, pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=2), kind="deletions")
+        pdanon.bound(frame, pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["a"]), kind="deletions")
     with pytest.raises(pdanon.ParameterError, match="not of this frame"):
         pdanon.bound(frame_of([frozenset("a")] * 5), result)
     with pytest.raises(pdanon.ParameterError, match="no such kind"):

@@ -145,7 +145,7 @@ def test_a_price_is_a_number_above_0(price):
 
 def test_other_guarantees_have_no_mixture():
     guarantee = pdanon.LmDiversity(l=2, m=2, k=3, sensitive=["x"])
-    with pytest.raises(pdanon.ParameterError, match="only for KmAnonymity") as caught:
+    with pytest.raises(pdanon.ParameterError, match="not joined into sets for LmDiversity") as caught:
         mixture_of(ROWS, 5, guarantee=guarantee)
     assert type(guarantee).__name__ in str(caught.value)
 
