@@ -31,6 +31,8 @@ from pdanon.algorithms.registry import (
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
+    DisassociatedKm,
+    KAnonymity,
     KKm,
     KLm,
     KmAnonymity,
@@ -53,7 +55,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_columns, find_quasi
 from pdanon.itemsets.dtype import text_column
-from pdanon.itemsets.encoded_columns import encode_column, encode_once
+from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import find_name
@@ -61,6 +63,7 @@ from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import combination_error, with_measure
+from pdanon.recoding.release import withhold
 from pdanon.recoding.result import Anonymized, is_refined
 from pdanon.recoding.upper_bounds import NamedBound, check_max_loss, excess, refuse_loss
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
@@ -622,7 +625,7 @@ class _Trials:
                 got=f"{len(ran)} of {len(algorithms)} algorithms tried, "
                 f"{len(self.failures)} of them found that there is none",
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
-                partial=next((each.partial for each in self.failures if each.partial is not None), None),
+                partial=next((self._in_full(each.partial) for each in self.failures if each.partial), None),
             )
         refuse_loss(self.best.loss, self.best.useless, self.most, self.reached)
         if self.naming is not None:
@@ -641,7 +644,17 @@ class _Trials:
         best, bound = self.best, self.best.bound
         if bound is None and self.bound is not None and best.groups is None:
             bound = self.bound.beside(best.loss["occurrences"])
+        best = self._in_full(best)
+        if best is not self.best:
+            withhold(best.guarantee.audit(best.frame, self.column), "rows")
         return replace(best, tried=pd.DataFrame(columns), cut_short=self._describe_limit(), bound=bound)
+
+    def _in_full(self, result: Anonymized) -> Anonymized:
+        """Return a release with texts in its list column, which has codes for them while others are tried."""
+        if isinstance(result.guarantee, DisassociatedKm | KAnonymity | KKm | KLm):
+            return result  # written with texts
+        position, *_ = find_columns(self.frame, self.column, self.parameters.get("private"))
+        return replace(result, frame=write_texts(result.frame, position))
 
     def _refuse_named(self) -> None:
         """Raise if the best release is above the bound on persons named, or almost empty."""

@@ -16,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
+from pdanon.itemsets.columns import with_column
+from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of, to_numpy
@@ -29,7 +31,10 @@ _encoded: ContextVar[_Encoded | None] = ContextVar("encoded", default=None)
 
 @contextmanager
 def encode_once(frame: pd.DataFrame) -> Iterator[None]:
-    """Keep the codes of the columns of a frame, which stays as it is, for several algorithms."""
+    """Keep the codes of the columns of a frame, which stays as it is, for several algorithms.
+
+    Their releases have codes instead of texts, as `write_column` says.
+    """
     token = _encoded.set((frame, {}))
     try:
         yield
@@ -45,6 +50,18 @@ def encode_column(frame: pd.DataFrame, position: int) -> Itemsets:
     if position not in known:
         known[position] = Itemsets.from_series(frame.iloc[:, position])
     return known[position]
+
+
+def write_column(itemsets: Itemsets) -> ListArray:
+    """Write a list column; in a block of `encode_once` with each text once, as several releases are kept."""
+    is_one_of_many = _encoded.get() is not None and is_text_type(itemsets.vocabulary.type)
+    return ListArray(itemsets.to_arrow(dictionary=is_one_of_many))
+
+
+def write_texts(frame: pd.DataFrame, position: int) -> pd.DataFrame:
+    """Write the texts of a column that `write_column` has written with codes."""
+    codes = Itemsets.from_series(frame.iloc[:, position], repeats=True)
+    return with_column(frame, position, codes.to_pandas())
 
 
 @frozen

@@ -14,7 +14,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.columns import added_label, with_column
-from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.encoded_columns import ListColumns, write_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats
 from pdanon.recoding.emptied import hide_emptied
@@ -87,7 +87,7 @@ class ListRows:
         if self.chunks is not None:
             published = self.chunks.to_frame(frame.columns[position])
             return WrittenRows(published, groups, self.chunks.classes(), has_rows=False)
-        released = with_column(frame, position, self.recoding.apply(self.columns.itemsets).to_pandas())
+        released = with_column(frame, position, write_column(self.recoding.apply(self.columns.itemsets)))
         for place, private in zip(hidden, self.columns.columns[1:], strict=True):
             released = with_column(released, place, private.to_pandas())
         for label, values in self.added.items():
