@@ -7,16 +7,21 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from os import environ
 from pathlib import Path
 from random import Random
 from shutil import copy2, copytree, ignore_patterns
+from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import against
 import model
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import frame_of, promised, row_lists, rows_of
 from hypothesis import example, given, settings, strategies as st
@@ -24,8 +29,10 @@ from mutants.faults import ROOT, read_faults
 from naive import series as naive
 
 import pdanon
+import pdanon.stream
 from examples import ALL, examples
 from pdanon import guarantees
+from pdanon.algorithms import engines
 from pdanon.algorithms.engines import plan
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import ALGORITHMS
@@ -34,6 +41,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
 from pdanon.itemsets.mapping import label_members
 from pdanon.itemsets.support import SupportIndex
+from pdanon.stream import quasi_files
 
 PROOFS = Path(__file__).parents[1] / "docs" / "proofs"
 CLAIMS, REFUTED = model.claims(), model.refuted()
@@ -334,7 +342,8 @@ def test_the_test_of_a_lemma_finds_the_fault(lemma, name, tmp_path):
     copy2(ROOT / "pyproject.toml", tmp_path)
     FAULTS[name].apply(tmp_path)
     variables = {**environ, "PYTHONPATH": str(tmp_path), "PDANON_EXAMPLES": ""}
-    command = [sys.executable, "-m", "pytest", "-n", "0", f"tests/test_proofs.py::test_lemma_{lemma}"]
+    test = f"tests/test_proofs.py::test_lemma_{lemma}"
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-m", "", test]
     done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout  # a test failed
 
@@ -856,6 +865,191 @@ def test_lemma_equal_rows_have_weights(rows):
         assert sum(n for row, n in weights.items() if known <= row) == support(rows, known)
     for k in (2, 3):
         assert index.at_risk(k, 2).any() == bool(rare_sets(rows, k, 2))
+
+
+HOW_DIVIDED = pytest.mark.parametrize("how", ["files", "partitions"])
+CUTS = st.lists(st.integers(0, 9), max_size=8).map(sorted)
+
+
+def in_parts(frame, cuts):
+    bounds = [0, *(min(cut, len(frame)) for cut in cuts), len(frame)]
+    return [frame.iloc[first:end] for first, end in pairwise(bounds)]
+
+
+def write_files(frame, cuts, directory):
+    """Write a file for each part of a frame, with row groups of two rows."""
+    directory.mkdir()
+    for number, part in enumerate(in_parts(frame, cuts)):
+        table = pa.Table.from_pandas(part, preserve_index=False)
+        pq.write_table(table, directory / f"{number}.parquet", row_group_size=2)
+    return directory
+
+
+def read_files(directory):
+    return pd.concat([*map(pdanon.read_parquet, sorted(directory.iterdir()))], ignore_index=True)
+
+
+@contextmanager
+def partitions(source, parts):
+    """A Dask frame, which is computed in this thread."""
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    pytest.importorskip("pdanon.dask")
+    with dask.config.set(scheduler="synchronous"):
+        yield dd.from_map(source, parts, meta=source(parts[0]).iloc[:0])
+
+
+def same(part):
+    return part
+
+
+class Readings:
+    """A partition of one frame in the first readings, and of another one later."""
+
+    def __init__(self, frame, other, first):
+        self.frame, self.other, self.left = frame, other, first + 1  # one for the columns
+
+    def __dask_tokenize__(self):
+        return uuid4().hex
+
+    def __call__(self, _):
+        self.left -= 1
+        return self.frame if self.left >= 0 else self.other
+
+
+def released_in(how, frame, cuts, name, **asked):
+    """The release of a frame in parts: its mapping, and its rows."""
+    with TemporaryDirectory() as place:
+        target = Path(place) / "out"
+        if how == "files":
+            source = write_files(frame, cuts, Path(place) / "in")
+            mapping = getattr(pdanon.stream, name)(source, target, **asked).mapping
+            return mapping, read_files(target)
+        with partitions(same, in_parts(frame, cuts)) as ddf:
+            result = getattr(ddf.txanon, name)(**asked)
+            return result.mapping, result.frame.compute()
+
+
+def with_bags(rows):
+    """A frame with a missing row, and with one item twice in every second row."""
+    bags = [sorted(row) + sorted(row)[: place % 2] for place, row in enumerate(rows)]
+    lists = pa.array([*bags, None], pa.list_(pa.string()))
+    frame = pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
+    return frame.assign(sex=[number % 2 for number in range(len(lists))])
+
+
+IN_PIECES = {
+    "pcta": {"k": 2, "m": 2},
+    "coat": {"k": 2, "m": 1, "max_suppressed": 1, "utility": [["a", "b"], ["c"]]},
+    "lra": {"k": 2, "m": 2, "hierarchy": {"x": ["a", "b"], "y": ["c", "d"]}, "parts": 2},
+    "coherence": {"h": 1, "k": 2, "p": 1, "private": "ills"},
+    "rfirst": {"k": 2, "m": 1, "quasi": ["sex"]},
+}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
+@HOW_DIVIDED
+@FEW
+@given(st.lists(LISTS, min_size=3, max_size=9), CUTS, st.sampled_from([*IN_PIECES][:-1]))
+@example([*words("a a b b a a b b"), None], [*range(1, 9)], "pcta")
+@example([*words("a a b b"), None], [2], "coherence")
+@example(words("a a a a"), [], "lra")
+def test_lemma_pieces_are_the_table(how, rows, cuts, name):
+    frame = frame_of([row and row | {"c"} for row in rows])
+    if not any(rows):
+        return
+    if name == "coherence":
+        frame["ills"] = frame_of([row and {"i"} for row in rows])["items"]
+    asked = {"column": "items", **IN_PIECES[name]}
+    expected = infeasible(getattr(pdanon, name), frame, **asked)
+    if expected is not None:
+        mapping, shown = released_in(how, frame, cuts, name, **asked)
+        for column in frame:
+            assert pa.array(shown[column]).to_pylist() == pa.array(expected.frame[column]).to_pylist()
+        assert mapping.equals(expected.mapping)
+    if how == "files":
+        bags = with_bags([row or frozenset() for row in rows])
+        with TemporaryDirectory() as place:
+            source = write_files(bags, cuts, Path(place) / "in")
+            for guarantee in (pdanon.KmAnonymity(2, 2), pdanon.KKm(k=2, m=1, quasi=["sex"])):
+                audit = pdanon.stream.audit(source, guarantee, column="items")
+                assert audit.rows_at_risk == guarantee.audit(bags, "items").rows_at_risk
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
+@FEW
+@given(
+    row_lists("abc", most=4, least=4),
+    row_lists("abc", most=4, least=4),
+    st.sampled_from(["pcta", "lra", "rfirst"]),
+)
+@example(words("a a b b"), words("b b a a"), "rfirst")
+@example(words("a a b b"), words("a a a a"), "pcta")
+@example(words("ab ab ab ab"), words("ab ab a b"), "pcta")
+@example(words("ab ab c c"), words("ab ab ac c"), "lra")
+def test_lemma_changed_rows_are_refused(rows, later, name):
+    frame, other = (frame_of(each).assign(sex=0) for each in (rows, later))
+    asked = {"column": "items", **IN_PIECES[name]}
+    by_row = name == "rfirst"
+    if (rows == later if by_row else Counter(rows) == Counter(later)) or infeasible(
+        getattr(pdanon, name), frame, **asked
+    ) is None:
+        return
+    with TemporaryDirectory() as place:
+        target = Path(place) / "out"
+        with (
+            partitions(Readings(frame, other, 1), [0]) as ddf,
+            pytest.raises(pdanon.ParameterError, match="the rows have changed"),
+        ):
+            getattr(ddf.txanon, name)(**asked)
+        with partitions(Readings(frame, other, 2), [0]) as ddf:
+            result = getattr(ddf.txanon, name)(**asked)
+            try:
+                result.to_parquet(target)
+            except pdanon.PdanonError:
+                assert not target.exists()
+            else:
+                assert not rare_sets(rows_of(read_files(target)), asked["k"], asked["m"])
+        source = write_files(frame, [], Path(place) / "in")
+        module, decide = (quasi_files, "decide_table") if by_row else (engines, "decide")
+        original = getattr(module, decide)
+
+        def change(*arguments, **given):
+            pq.write_table(pa.Table.from_pandas(other, preserve_index=False), source / "0.parquet")
+            return original(*arguments, **given)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, decide, change)
+            with pytest.raises(pdanon.FormatError, match="the files have changed"):
+                getattr(pdanon.stream, name)(source, Path(place) / "other", **asked)
+        assert not (Path(place) / "other").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
+@HOW_DIVIDED
+@FEW
+@given(
+    row_lists("ab", most=12, least=9), st.lists(st.sampled_from([20, 60]), min_size=12, max_size=12), CUTS, KS
+)
+@example([*words("a"), *[frozenset()] * 5, *words("a a a a a a")], [20] * 12, [5], 3)
+@example(
+    [*words("a a a b"), *[frozenset()] * 3, *words("a a")],
+    [20, 20, 20, 60, 20, 60, 60, 20, 20, 20, 20, 20],
+    [5],
+    2,
+)
+def test_lemma_regions_share_classes(how, rows, ages, cuts, k):
+    frame = frame_of(rows).assign(age=ages[: len(rows)])
+    asked = {"k": k, "m": 1, "quasi": ["age"], "block_rows": 6, "random_state": 0}
+    result = infeasible(released_in, how, frame, cuts, "rfirst", column="items", **asked)
+    if result is not None:
+        shown, classes = rows_of(result[1]), result[1]["age"].map(str)
+        for own, now in zip(parts_of(rows, classes), parts_of(shown, classes), strict=True):
+            assert len(now) >= k
+            assert hides(own, now, k)
+            assert not rare_sets(now, k, 1)
 
 
 @FEW
