@@ -47,7 +47,7 @@ _NODE = 1 << 40  # larger than the label of any term
 
 class _Term(NamedTuple):
     place: int  # position among the values of its tree
-    label: int  # equal for the same term in other chunks; 0: the term is not compared with other chunks
+    label: int  # equal for the same term in other chunks
     chunk: int
     records: Range  # of its cluster or joint cluster
 
@@ -63,7 +63,7 @@ def find_refuted(
 ) -> tuple[Numbers, ItemsetTable]:
     """Find small clusters whose reconstructions violate the guarantee, by exhaustive search."""
     # The number of records is the maximum over all reconstructions if it is below k, otherwise the minimum.
-    trees, values, codes = _encode_trees(table, m, safe, doubted)
+    trees, values, codes = _encode_trees(table, m, doubted)
     begins = np.flatnonzero(np.diff(trees, prepend=-1))
     bounds, text = np.append(begins, len(trees)).tolist(), values.tobytes()
     kinds = [text[8 * begin : 8 * end] for begin, end in pairwise(bounds)]
@@ -85,9 +85,7 @@ def find_refuted(
 # --- Trees of clusters, independent of the names of their terms
 
 
-def _encode_trees(
-    table: ChunkTable, m: int | None, safe: bool, doubted: Mask
-) -> tuple[Numbers, Numbers, Codes]:
+def _encode_trees(table: ChunkTable, m: int | None, doubted: Mask) -> tuple[Numbers, Numbers, Codes]:
     """Encode the small trees, and return the topmost cluster, the value and the term of each position."""
     # A cluster or joint cluster is encoded by its range of records, followed by the terms of its term chunk.
     # Each record chunk follows with the negative number of its sub-records, and, for each of its terms, the
@@ -103,7 +101,7 @@ def _encode_trees(
     spans = _NODE + 256 * table.is_cluster[nodes] + 16 * begins + table.sizes[nodes]
     owners, counts = table.parts
     parts = np.flatnonzero(small[owners])
-    term, part, owner, code = _terms(table, m, safe, tops, np.flatnonzero(small[table.owners]))
+    term, part, owner, code = _terms(table, m, tops, np.flatnonzero(small[table.owners]))
 
     node = np.concatenate((nodes, owners[parts], owner))
     part = np.concatenate((np.full(len(nodes), -2), parts, part))
@@ -119,7 +117,7 @@ def _encode_trees(
 
 
 def _terms(
-    table: ChunkTable, m: int | None, safe: bool, tops: Numbers, rows: Numbers
+    table: ChunkTable, m: int | None, tops: Numbers, rows: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, Codes]:
     """Return the terms in some rows of chunks: value, chunk or -1, cluster, and code."""
     rows = rows[np.argsort(table.part_of[rows], kind="stable")]
@@ -128,12 +126,13 @@ def _terms(
     codes = table.itemsets.codes[places]
     part, owner = table.part_of[rows][row], table.owners[rows][row]
     n_items = np.int64(max(table.itemsets.n_items, 1))
-    labels = np.zeros(len(codes), np.int64)
-    if safe:  # in a joint cluster a term may be in several chunks
-        keys = tops[owner] * n_items
-        known, of = np.unique(keys + codes, return_inverse=True)
-        labels = np.where(table.is_cluster[tops[owner]], 0, 1 + of.ravel() - np.searchsorted(known, keys))
-    number = np.arange(len(row)) - np.searchsorted(row, row)
+    # A term that is in several chunks of a tree has a label; others of a term chunk are interchangeable.
+    keys, chunk = tops[owner] * n_items, np.where(part < 0, owner, len(table.sizes) + part)
+    known, first, of = np.unique(keys + codes, return_index=True, return_inverse=True)
+    several = np.bincount(of.ravel(), chunk != chunk[first[of.ravel()]], len(known)) > 0
+    labels = np.where(several[of.ravel()], 1 + of.ravel() - np.searchsorted(known, keys), 0)
+    before = np.cumsum(labels == 0) - (labels == 0)
+    number = before - before[np.searchsorted(row, row)]
     alone = np.flatnonzero((part < 0) & ((labels > 0) | (m is None or number <= m)))
     shared = np.flatnonzero(part >= 0)
     _, first, of = np.unique(part[shared] * n_items + codes[shared], return_index=True, return_inverse=True)
@@ -161,7 +160,7 @@ def _decode_tree(values: list[int]) -> _Tree:
             for number in range(RECORDS):
                 if value >> number & 1:
                     parts[chunk][1][number] |= 1 << len(terms)
-            terms.append(_Term(place, value >> 8, chunk, records))
+            terms.append(_Term(place, value >> 8 or -place, chunk, records))
     return _Tree(leaves, terms, parts)
 
 
@@ -170,7 +169,9 @@ def _decode_tree(values: list[int]) -> _Tree:
 
 def _find_threat(tree: _Tree, k: int, m: int | None, safe: bool) -> tuple[list[int], int] | None:
     """Return the positions of terms that violate the guarantee, and the number of records; or None."""
-    n_terms = len(tree.terms)
+    places = {term.label: term.place for term in tree.terms}
+    bits = {label: _bits_of(tree, label) for label in places}
+    n_terms = len(bits)
     most_known = n_terms if m is None else min(m, n_terms)
     if sum(comb(n_terms, size) for size in range(1, most_known + 1)) > ITEMSETS:
         return None
@@ -180,13 +181,11 @@ def _find_threat(tree: _Tree, k: int, m: int | None, safe: bool) -> tuple[list[i
     if len(tables) == 0:
         return [], 0
     for size in range(1, most_known + 1):
-        for bits in combinations(range(len(tree.terms)), size):
-            itemset = sum(1 << bit for bit in bits)
-            holds = tables & itemset == itemset
-            for begin, end in tree.leaves:
-                most = int(holds[:, begin:end].sum(axis=1).max())
-                if 0 < most < k:
-                    return [tree.terms[bit].place for bit in bits], most
+        for labels in combinations(bits, size):
+            holds = np.all([tables & bits[label] > 0 for label in labels], axis=0)
+            most = int(holds.sum(axis=1).max())
+            if 0 < most < k:
+                return [places[label] for label in labels], most
     for one, other in combinations(tree.terms, 2) if safe else ():
         fewest = _min_together(tables, tree, one, other)
         if fewest > 0:
@@ -198,13 +197,16 @@ def _min_together(tables: Numbers, tree: _Tree, one: _Term, other: _Term) -> int
     """Return the minimum number of records with two terms; 0 for terms of one chunk or of other records."""
     wide, other = sorted((one, other), key=lambda term: term.records[0] - term.records[1])
     begin, end = wide.records
-    if wide.chunk == other.chunk or not begin <= other.records[0] < end:
+    if wide.label == other.label or wide.chunk == other.chunk or not begin <= other.records[0] < end:
         return 0
-    same = [term is other or term.label == other.label > 0 for term in tree.terms]
-    bits = sum(1 << bit for bit, is_same in enumerate(same) if is_same)
     held = tables[:, begin:end]
-    both = (held >> tree.terms.index(wide) & 1 > 0) & (held & bits > 0)
+    both = (held >> tree.terms.index(wide) & 1 > 0) & (held & _bits_of(tree, other.label) > 0)
     return int(both.sum(axis=1).min())
+
+
+def _bits_of(tree: _Tree, label: int) -> int:
+    """Return the bits of a term in all of its chunks."""
+    return sum(1 << bit for bit, term in enumerate(tree.terms) if term.label == label)
 
 
 def _reconstructions(tree: _Tree) -> Numbers | None:

@@ -137,6 +137,23 @@ def test_terms_of_a_joint_cluster_are_looked_for_in_all_its_chunks():
     assert not is_refuted(frame.replace({"size": {6: 6}}).iloc[:-1], 2, 1, safe=True)
 
 
+JOINT = [
+    (["e"], ["e", "e"], "x"),  # three records have e, one of them in the term chunk of the other cluster
+    ([], ["e", "e"], "e"),  # each record has e, two of them in the cluster's own chunk, too
+    (["e"], [], "xx"),
+]
+
+
+@pytest.mark.parametrize(("terms", "part", "shared"), JOINT)
+@pytest.mark.parametrize("k", [2, 3])
+def test_all_records_of_a_joint_cluster_are_candidates(terms, part, shared, k):
+    """The definition asks for k records of a reconstruction, not of one of the clusters."""
+    rows = [*cluster(1, terms, joint=9), *cluster(2, "", part, name=2, joint=9)]
+    frame = chunks(*rows, *[(9, 0, 3, 1, [term]) for term in shared * 2][:3])
+    for safe in (False, True):
+        assert is_refuted(frame, k, 3, safe) is not naive.has_guarantee(frame, k, 3, safe)
+
+
 @pytest.mark.parametrize("size", [RECORDS, RECORDS + 1])
 def test_larger_clusters_are_left_to_what_is_counted(size):
     assert is_refuted(chunks(*cluster(size, "", ["a"] * size, ["b"])), 2, 1) is (size == RECORDS)
