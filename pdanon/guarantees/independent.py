@@ -64,16 +64,23 @@ def count_again(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | No
     with limit_time(seconds):
         at_risk, judged = _JUDGES[kind](guarantee, _Table(frame, column))
     if judged is not None:
-        ended, hint = (
-            f"{seconds:g} seconds ended the audit",
-            f"pass more in Python, such as time_limit={10 * seconds:g}",
-        )
+        ended = f"{seconds:g} seconds ended the audit"
+        hint = f"pass more in Python, such as time_limit={10 * seconds:g}"
         if at_risk:
             warn(ReleaseWarning(f"{ended}: more than {at_risk:,} rows may be at risk", hint=hint))
         else:
             _require(judged, f"{ended} before all single items were judged", "time_limit", hint)
             guarantee = _limit(guarantee, judged)
-    return Audit(guarantee, at_risk, lambda: guarantee.audit(frame, column).threats)
+    return _Recount(guarantee, at_risk, lambda: guarantee.audit(frame, column).threats)
+
+
+class _Recount(Audit):
+    """A verdict that owes nothing to the other one."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the guarantee holds."""
+        return not self.rows_at_risk
 
 
 def join_persons(units: Iterable[Any], rows: Iterable[Any], *, counts: bool) -> pd.DataFrame:
@@ -323,10 +330,8 @@ def _judge_crowds(
     *,
     empty: bool = True,
 ) -> tuple[set[Any], int | None]:
-    """Return the names of the rows at risk, and the size up to which itemsets were judged (None: all).
-
-    With ``empty``, the empty itemset, which all candidate rows contain, is judged as well.
-    """
+    """Return the names of the rows at risk, and the size up to which itemsets were judged (None: all)."""
+    # With ``empty``, the empty itemset, which all candidate rows contain, is judged as well.
     at_risk, judged, searches = set[Any](), None, []
     for rows, own in crowds:
         secret = _count_secret(Counter(rows.values()))
@@ -352,16 +357,14 @@ _Found = tuple[int, int | None]
 
 
 def _judge_km(guarantee: Any, table: _Table) -> _Found:
-    rows, k = table.read(), guarantee.k
-    found = _judge_crowds(_one_crowd(map(_Row, _present(rows))), k, guarantee.m)
-    return _with_emptied(rows, k, guarantee.mapping, *found)
+    rows = table.read()
+    found = _judge_crowds(_one_crowd(map(_Row, _present(rows))), guarantee.k, guarantee.m)
+    return _with_emptied(rows, guarantee, *found)
 
 
-def _with_emptied(
-    rows: Rows, k: int | None, mapping: Any, at_risk: Collection[Any], judged: int | None = None
-) -> _Found:
+def _with_emptied(rows: Rows, guarantee: Any, at_risk: Collection[Any], judged: int | None = None) -> _Found:
     """Count the rows at risk, and add those that suppression emptied."""
-    emptied = _count_emptied(rows, k, Suppression.of(mapping))
+    emptied = _count_emptied(rows, getattr(guarantee, "k", None), Suppression.of(guarantee.mapping))
     return min(len(at_risk) + emptied, len(_present(rows))), judged
 
 
@@ -374,7 +377,7 @@ def _judge_inference(guarantee: Any, table: _Table) -> _Found:
         split.append(_Row(row if is_rho else row - secrets, secrets))  # rho: secrets may be known as well
     share, k = (guarantee.rho, 0) if is_rho else (Fraction(1, guarantee.l), guarantee.k)
     at_risk, judged = _judge_crowds(_one_crowd(split), k or 1, guarantee.m, share)
-    return _with_emptied(rows, k, guarantee.mapping, at_risk, judged)
+    return _with_emptied(rows, guarantee, at_risk, judged)
 
 
 def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
@@ -387,7 +390,7 @@ def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
     listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
     listed |= {_publish(_texts(items) - lost, became) for items in guarantee.constraints}
     threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
-    return _with_emptied(rows, guarantee.k, guarantee.mapping, _holding(present, threats))
+    return _with_emptied(rows, guarantee, _holding(present, threats))
 
 
 def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | None]:
@@ -431,7 +434,7 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
         known = {*chain(*published)}
         crowds = _one_crowd(_Row(_named(row, known), _named(row, names)) for row in present)
         found = _judge_crowds(crowds, k, rules.m, c, empty=_NOTHING in published)
-        return _with_emptied(rows, guarantee.k, guarantee.mapping, *found)
+        return _with_emptied(rows, guarantee, *found)
     threats, listed = list[Items](), rules.to_frame()
     for items, sensitive in zip(listed["known"], listed["sensitive"], strict=True):
         image = _publish(items, became)
@@ -439,7 +442,7 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
         inferred = len(_matching(matching, frozenset(_texts(sensitive))))
         if 0 < len(matching) < k or inferred > c * len(matching):
             threats.append(image)
-    return _with_emptied(rows, guarantee.k, guarantee.mapping, _holding(present, threats))
+    return _with_emptied(rows, guarantee, _holding(present, threats))
 
 
 def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
@@ -572,7 +575,7 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
         chunks[name][chunk].append(row or _NOTHING)
     times = {name: [Counter(chain(*rows)) for rows in own.values()] for name, own in chunks.items()}
     below = {name: Counter[Any]() for name in sizes}  # in the clusters within each
-    parts: dict[int, list[int]] = {name: [] for name in sizes}
+    parts = defaultdict[int, list[int]](list)
     failed = set[int]()
     for name, above in joints.items():
         while above:
