@@ -1,7 +1,7 @@
 """Tiny tables at random, released in every form, and judged by their original items.
 
-Of pdanon there is nothing here but public names: no audit judges a release, and no index counts. Each form
-draws a table, releases it, and lists what breaks the promise.
+Of pdanon there is nothing here but public names and its command: no audit judges a release, and no index
+counts. Each form draws a table, releases it, and lists what breaks the promise.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -24,6 +26,7 @@ from naive import series as naive_series
 
 import pdanon
 import pdanon.stream
+from pdanon.cli.main import main
 
 ITEMS = "abcdef"
 TREE = {"*": {"x": ["a", "b"], "y": ["c", "d"], "z": ["e", "f"]}}
@@ -382,10 +385,24 @@ RAW: dict[str, Callable[[list[Any]], Any]] = {
 }
 
 
-# --- rows in files
+# --- rows in files, in partitions of Dask, and on the command line
 
 
 def rows_in_files(random: Random) -> Outcome:
+    return rows_elsewhere(random, OnDisk)
+
+
+def rows_in_partitions(random: Random) -> Outcome:
+    return rows_elsewhere(random, lambda frame: InPartitions(frame, random))
+
+
+def rows_by_command(random: Random) -> Outcome:
+    """Of five tables, the first that the command releases."""
+    outcomes = (rows_elsewhere(random, ByCommand) for _ in range(5))
+    return next((each for each in outcomes if each.guarantee), Outcome("any"))
+
+
+def rows_elsewhere(random: Random, accessor: Callable[[pd.DataFrame], Any]) -> Outcome:
     rows = draw_rows(random)
     occurring = sorted({item for row in rows for item in row or ()})
     if not occurring:
@@ -394,7 +411,7 @@ def rows_in_files(random: Random) -> Outcome:
     if not hasattr(pdanon.stream, case.name) or case.name == "lra" or case.refine:  # blocks are in no file
         return Outcome(case.name)
     frame = attacked_tables.frame_of(case.columns)
-    made = released(lambda: case_on(case, SimpleNamespace(txanon=OnDisk(frame))))
+    made = released(lambda: case_on(case, SimpleNamespace(txanon=accessor(frame))))
     if made is None or case.name != name_of_deletions:
         return attacked(case, lambda: made and (frame, made))
     labels, shown, promise = labels_by_item(made.mapping), lists_of(made.frame["items"]), made.guarantee
@@ -418,6 +435,76 @@ class OnDisk:
                 return SimpleNamespace(frame=pdanon.read_parquet(target), groups=None, **told)
 
         return release
+
+
+class InPartitions(OnDisk):
+    """The same of a Dask frame that is cut anywhere."""
+
+    def __init__(self, frame: pd.DataFrame, random: Random) -> None:
+        super().__init__(frame.apply(pdanon.as_itemsets))
+        self.cuts = sorted(random.choices(range(len(frame) + 1), k=random.randint(0, 3)))
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        import dask
+        import dask.dataframe as dd
+
+        import pdanon.dask  # noqa: F401 - the accessor of Dask frames
+
+        ends = zip([0, *self.cuts], [*self.cuts, len(self.frame)], strict=True)
+        divided = dd.from_map(
+            lambda part: part, [self.frame.iloc[slice(*each)] for each in ends], meta=self.frame.iloc[:0]
+        )
+
+        def release(column: str, **asked: Any) -> Any:
+            with dask.config.set(scheduler="synchronous"):
+                made = getattr(divided.txanon, name)(column, **asked)
+                told = {"mapping": made.mapping, "guarantee": made.guarantee, "parameters": made.parameters}
+                return SimpleNamespace(frame=made.frame.compute().reset_index(drop=True), groups=None, **told)
+
+        return release
+
+
+class ByCommand(OnDisk):
+    """The same by the command line. It publishes no groups, so there are only releases with one."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def release(column: str, **asked: Any) -> Any:
+            if name not in (*SETS, *CUTS) or asked.pop("utility", None) or "guarantee" in asked:
+                raise pdanon.InfeasibleError("left out")
+            promise = pdanon.KmAnonymity(k=asked["k"], m=asked["m"])
+            with tempfile.TemporaryDirectory() as directory:
+                places = [Path(directory, each) for each in ("in.parquet", "out.parquet", "mapping.parquet")]
+                self.frame.to_parquet(places[0])
+                if "hierarchy" in asked:
+                    lines = map(";".join, paths_of(asked["hierarchy"]))
+                    asked["hierarchy"] = Path(directory, "tree.csv")
+                    asked["hierarchy"].write_text("\n".join(lines))
+                flags = [text for each in asked.items() for text in flags_of(*each)]
+                files = [*map(str, places[:2]), "--mapping", str(places[2])]
+                silent = redirect_stdout(StringIO()), redirect_stderr(StringIO())
+                with silent[0], silent[1]:
+                    code = main(["anonymize", *files, "--algorithm", name, "--column", column, *flags])
+                if code:
+                    raise pdanon.InfeasibleError(f"exit code {code}")
+                frame, mapping = map(pdanon.read_parquet, places[1:])
+            told = {"mapping": mapping, "guarantee": promise, "parameters": {"algorithm": name}}
+            return SimpleNamespace(frame=frame, groups=None, **told)
+
+        return release
+
+
+def flags_of(name: str, value: Any) -> list[str]:
+    flag = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
+    if isinstance(value, bool):
+        return [flag] * value
+    return [flag, "all" if value is None else str(value)]
+
+
+def paths_of(tree: Any, above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """The path of each leaf of a nested dict, up to the root."""
+    if not isinstance(tree, dict):
+        return [(leaf, *above) for leaf in tree]
+    return [path for name, child in tree.items() for path in paths_of(child, (name, *above))]
 
 
 # --- a sample of a population
@@ -462,4 +549,6 @@ FORMS: dict[str, Callable[[Random], Outcome]] = {
     "samples": samples,
     "files": rows_in_files,
     "persons in files": lines_in_files,
+    "partitions": rows_in_partitions,
+    "command line": rows_by_command,
 }

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from tests.benchmarks.measure import machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
-# How many of a hundred tables have each form: files take longer.
+# How many of a hundred tables have each form: files, partitions and commands take longer.
 SHARES = {
     "rows": 44,
     "deletions": 20,
@@ -29,7 +29,9 @@ SHARES = {
     "raw forms": 8,
     "samples": 6,
     "files": 3,
-    "persons in files": 1,
+    "persons in files": 0.6,
+    "partitions": 0.2,
+    "command line": 0.2,
 }
 SIZE = 250  # tables that a process judges at once
 BROKEN, REFUSED = "**broken**", "refused"
