@@ -139,8 +139,8 @@ def _named_bar(share: Share) -> str:
 
 # Losses that are shares, and other measures that are shown in percent.
 SHARES = (
-    *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
-    *("term_chunks", "tlost"),
+    *("occurrences", "suppressed", "NCP", "LM", "GGD", "meaning", "S/N", "NCP_relational"),
+    *("suppressed_rows", "term_chunks", "tlost"),
 )
 PERCENT = {
     *(*SHARES, "least_occurrences", "singles", "pairs", "values", "ARE", "gap"),

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._starting import UnfitStartError
-from pdanon.algorithms.losses import LOSSES, READABLE, counts_error
+from pdanon.algorithms.losses import LOSSES, MEANING, READABLE, WITH_MEANING, check_meaning, counts_error
 from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
@@ -63,12 +63,13 @@ from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import combination_error, with_measure
+from pdanon.recoding.meaning import level_shares, lost_levels
 from pdanon.recoding.release import withhold
 from pdanon.recoding.result import Anonymized, is_refined
 from pdanon.recoding.upper_bounds import NamedBound, check_max_loss, excess, refuse_loss
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
-_SHOWN = (*READABLE, "values")
+_SHOWN = (*READABLE, "values", "meaning")
 
 
 # --- The algorithms to try
@@ -156,9 +157,10 @@ def anonymize(
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str, optional
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
-        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. By default ``"balanced"``, as in
-        `refine`, for ``KmAnonymity`` and ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and
-        ``"NCP"`` for others. See the notes.
+        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. With a ``hierarchy`` also
+        ``"meaning"``: the share of its levels on which the items of a label have no common node, averaged
+        over the occurrences. By default ``"balanced"``, as in `refine`, for ``KmAnonymity`` and
+        ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and ``"NCP"`` for others. See the notes.
     max_loss : mapping, optional
         Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
         or an almost empty one, is then an error.
@@ -209,9 +211,10 @@ def anonymize(
     - ``KmAnonymity``: `pcta`, `coat`, and the better release after `refine`. With a hierarchy also `apriori`,
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
       release, and `local_suppression` with nodes. With ``utility`` only `upcta`, `coat`, and `refine`. For
-      the losses ``"occurrences"``, ``"singles"`` and ``"pairs"`` also `local_suppression`, which deletes
-      single occurrences. For the last two also its mixture with sets. For other losses, deletions are tried
-      if they may have a tenth of the lowest default loss so far, as where a rare answer is the only threat.
+      the losses ``"occurrences"``, ``"singles"``, ``"pairs"`` and ``"meaning"`` also `local_suppression`,
+      which deletes single occurrences. For singles and pairs also its mixture with sets. For other losses,
+      deletions are tried if they may have a tenth of the lowest default loss so far, as where a rare answer
+      is the only threat.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`. For the
       same losses also `local_suppression`, and its mixture.
     - ``PSRules``: `ps_rules`, then `refine`.
@@ -281,9 +284,8 @@ def anonymize(
     if check_labels(labels) != "set":
         given["labels"] = labels
     ways = _steps(guarantee, given)
-    losses = LOSSES[type(guarantee)]
     unnamed = loss is None
-    loss = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
+    loss, losses = _read_loss(loss, guarantee, hierarchy)
     ways = _suited(ways, loss)
     measure, lowered = losses[loss], _lowered(loss, losses)
     if utility is not None:
@@ -307,7 +309,18 @@ def anonymize(
     return trials.outcome()
 
 
-_WHICH = "loss of this guarantee"
+def _read_loss(
+    loss: str | None, guarantee: Guarantee, hierarchy: Any
+) -> tuple[str, Mapping[str, Callable[[Anonymized], float]]]:
+    """Return the name of the loss to minimize, by default that of the guarantee, and all its losses."""
+    losses = LOSSES[type(guarantee)]
+    if loss is None:
+        return _default_loss(losses), losses
+    if isinstance(guarantee, WITH_MEANING):
+        losses = {**losses, **MEANING}
+    name = find_name(loss, losses, "loss of this guarantee", where="loss")
+    check_meaning(name, hierarchy)
+    return name, losses
 
 
 def _lowered(loss: str, losses: Collection[str]) -> str:
@@ -478,7 +491,7 @@ class _Trials:
             row["algorithm"] += f", k={self.parameters['k']}"
         try:
             with limit_time(left):
-                result = self._with_values(self._run(step, left))
+                result = self._with_measures(self._run(step, left))
             if result.cut_short:
                 ended = HURRIED if result.cut_short.startswith(HURRIED) else "ended with what it had"
                 row["reason"], self.late = f"{_LATE}{ended}", True
@@ -538,13 +551,17 @@ class _Trials:
         row["reason"] = row["reason"] or "above max_named"
         return ["max_named"]
 
-    def _with_values(self, result: Anonymized) -> Anonymized:
-        """Add the error of combinations of quasi-identifiers to the losses, if there are also items."""
-        if not isinstance(result.guarantee, KKm | KLm):
+    def _with_measures(self, result: Anonymized) -> Anonymized:
+        """Add to the losses the meaning by a hierarchy, or the error of combinations of quasi-identifiers."""
+        name, guarantee = "meaning", result.guarantee
+        if isinstance(guarantee, KKm | KLm):
+            positions = find_quasi(self.frame, guarantee.quasi)
+            name, error = "values", combination_error(self.frame, result.frame, positions)
+        elif isinstance(guarantee, WITH_MEANING) and (tree := self.parameters.get("hierarchy")) is not None:
+            error = lost_levels(result.mapping, tree)
+        else:
             return result
-        positions = find_quasi(self.frame, result.guarantee.quasi)
-        error = combination_error(self.frame, result.frame, positions)
-        return replace(result, loss=with_measure(result.loss, "values", error))
+        return replace(result, loss=with_measure(result.loss, name, error))
 
     def _reason_to_skip(self, step: Step, left: float) -> str | None:
         """Return the reason why a configuration is skipped, if it is."""
@@ -647,7 +664,9 @@ class _Trials:
         best = self._in_full(best)
         if best is not self.best:
             withhold(best.guarantee.audit(best.frame, self.column), "rows")
-        return replace(best, tried=pd.DataFrame(columns), cut_short=self._describe_limit(), bound=bound)
+        levels = level_shares(best.mapping, self.parameters["hierarchy"]) if "meaning" in best.loss else None
+        tried, cut_short = pd.DataFrame(columns), self._describe_limit()
+        return replace(best, tried=tried, cut_short=cut_short, bound=bound, levels=levels)
 
     def _in_full(self, result: Anonymized) -> Anonymized:
         """Return a release with texts in its list column, which has codes for them while others are tried."""
@@ -753,8 +772,7 @@ def choose(
         name = type(guarantee).__name__
         hint = "read the table into memory, or request another guarantee, such as k and m"
         raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
-    losses = LOSSES[type(guarantee)]
-    name = _default_loss(losses) if loss is None else find_name(loss, losses, _WHICH, where="loss")
+    name, losses = _read_loss(loss, guarantee, given.get("hierarchy"))
     known, measure = _suited(known, name), losses[name]
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"guarantee": guarantee}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import hypot
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.states.sets_search import balanced_loss
+from pdanon.errors import ParameterError
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -86,6 +88,20 @@ _SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
 # Two kinds of loss: by default the mean error of counts, of pairs of items and of combinations of values.
 _OF_BOTH = {"counts": _mean("pairs", "values"), "NCP": _mean("NCP", "NCP_relational")}
 _OF_BOTH |= _by_name(*READABLE, "values", "NCP_relational")
+
+# Losses of items that need a hierarchy, which covers all items under these guarantees.
+MEANING = _by_name("meaning")
+WITH_MEANING = (KmAnonymity, TransactionalK)
+
+
+def check_meaning(loss: str | None, hierarchy: Any) -> None:
+    """Refuse the loss of meaning without a hierarchy."""
+    if loss in MEANING and hierarchy is None:
+        hint = (
+            "pass hierarchy=, such as pdanon.Hierarchy.prefixes(codes, lengths=(1, 3)), or name another loss"
+        )
+        raise ParameterError("this loss needs a hierarchy", where="loss", got=loss, hint=hint)
+
 
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KmAnonymity: _OF_SETS,

@@ -57,7 +57,7 @@ class Way:
 ONE_LABEL: ContextVar[bool] = ContextVar("one_label", default=False)
 
 # Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.
-LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs")
+LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs", "meaning")
 
 
 @frozen

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
+from pdanon.algorithms.losses import check_meaning
 from pdanon.algorithms.preparation import Prepared, Steps, prepare as prepared_of
 from pdanon.algorithms.registry import (
     algorithm as named,
@@ -39,9 +40,11 @@ from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import check_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
 from pdanon.guarantees.verdict import Model
+from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import called_by_name, moved
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
@@ -49,6 +52,7 @@ from pdanon.itemsets.timing import SETTINGS, progress_bar
 from pdanon.itemsets.validation import FilePath, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
+from pdanon.recoding.meaning import lost_levels
 from pdanon.recoding.result import Anonymized
 
 _MOST = 100_000  # combinations of parameters
@@ -193,6 +197,7 @@ def compare(
     workload: Any = None,
     sample: pd.DataFrame | str | None = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
+    hierarchy: HierarchyLike | None = None,
     loss: str | None = None,
     resume: FilePath | None = None,
     column: Hashable | None = None,
@@ -218,6 +223,8 @@ def compare(
     measures : mapping or list of str, optional
         Functions of the frame and the result that return a number, by name; or the names of the losses to
         show. By default all losses.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        A hierarchy of the items, to measure the loss ``"meaning"`` of every release.
     loss : str, optional
         The loss to sort by, in ascending order; rows without a result come last. By default rows keep the
         order of the configurations.
@@ -274,17 +281,22 @@ def compare(
     """
     resume = None if resume is None else check_path(resume, "resume")
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
-    if any(of_lists(named(task.algorithm)) for task in tasks):
-        find_column(frame, column)
+    if hierarchy is not None or any(of_lists(named(task.algorithm)) for task in tasks):
+        position = find_column(frame, column)
     losses, extra = _measures(measures, tasks)
+    tree = None
+    if hierarchy is not None:
+        tree, _ = Hierarchy.over(hierarchy, Itemsets.from_series(frame.iloc[:, position]).vocabulary)
+        losses = losses if losses is None else [*losses, "meaning"]
     if loss is not None:
         loss = find_name(loss, LOSSES if losses is None else losses, "loss of this table", where="loss")
+        check_meaning(loss, hierarchy)
     if workload is not None and not callable(getattr(workload, "are", None)):
         hint = "pass a pdanon.Workload, or an object with a method are(frame, result)"
         raise ParameterError("not a workload", where="workload", got=type(workload).__name__, hint=hint)
     if sample is not None:
         check_sample(frame, column, sample)
-    comparison = _Comparison(frame, column, tasks, workload, extra, sample)
+    comparison = _Comparison(frame, column, tasks, workload, extra, sample, tree)
     keys = comparison.keys() if resume is not None else [str(number) for number in range(len(tasks))]
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
@@ -363,11 +375,13 @@ class _Comparison:
     workload: Any
     extra: dict[str, Measure]
     sample: Any
+    tree: Hierarchy | None  # to measure the loss of meaning
 
     def keys(self) -> list[str]:
         """Return a content hash per task, which identifies its row in the file of ``resume``."""
         data = self.frame, repr(self.column), self.workload
         sampled = [] if self.sample is None else [self.sample]
+        sampled += [] if self.tree is None else [self.tree]
         common = content_hash(version("pdanon"), *data, sorted(self.extra), *sampled)
         return [
             content_hash(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
@@ -398,6 +412,8 @@ class _Comparison:
         with _measure_cost(row):
             result = function(self.frame, **place, **given)
         row.update(result.loss)
+        if self.tree is not None and not result.mapping.empty:
+            row["meaning"] = lost_levels(result.mapping, self.tree)
         if result.useless:
             row["reason"] = result.useless
         row["holds"] = bool(result.guarantee.audit(result.frame, self.column).holds)
@@ -521,7 +537,7 @@ def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
 
 
 _MEASURES = ("occurrences", "singles", "pairs", "suppressed", "NCP")
-_FURTHER = ("dropped", "values")
+_FURTHER = ("dropped", "values", "meaning")
 
 
 @called_by_name
@@ -562,8 +578,8 @@ def tradeoff(
         One row per release: ``k, m``; with steps ``prepared``; ``below_k``, the share of rows with fewer than
         k matches if m + 1 items are known, one more than the guarantee covers, and all of ``quasi``; with a
         sample ``named``, the share of persons at risk whom its attacker names; the losses ``occurrences,
-        singles, pairs, suppressed, NCP``, and ``dropped`` and ``values`` where they apply; ``seconds``; and
-        ``reason``, the reason why a release is infeasible.
+        singles, pairs, suppressed, NCP``, and ``dropped, values`` and ``meaning`` where they apply;
+        ``seconds``; and ``reason``, the reason why a release is infeasible.
 
     Raises
     ------

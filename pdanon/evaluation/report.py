@@ -172,6 +172,8 @@ _MEANINGS = {
     "the share of all items that the published label stands for.",
     "LM": "As NCP, but one item of each label is not counted.",
     "GGD": "As LM, but an occurrence counts 100 % if its row has the same label already.",
+    "meaning": "Average over the occurrences of items: the share of the levels of a hierarchy on which the "
+    "items of the published label have no common node; 0 % if published as is, 100 % if suppressed.",
     "UL": "Utility loss on a binary logarithmic scale: every step of 1 doubles it.",
     "suppressed": "Share of the occurrences of items that are suppressed.",
     "dropped": "Share of the occurrences of items that were dropped from long rows before; they count as "

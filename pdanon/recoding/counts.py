@@ -56,6 +56,13 @@ def describe_dropped(loss: pd.Series[float]) -> str:
     return f"{percent(share)} of the occurrences, from long rows; {known}" if share else ""
 
 
+def level_lines(levels: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
+    """Describe on which levels of a hierarchy, below the root, the changed labels stay."""
+    if levels is not None and levels["changed"].notna().all() and len(levels) > 2:
+        shares = [f"{percent(share)} on level {level}" for level, share in levels["changed"].items()]
+        yield "meaning", f"changed labels stay within a node: {', '.join(shares[1:-1])} (0: root)"
+
+
 def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterator[tuple[str, str]]:
     """Describe the best tried releases of each kind."""
     # With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.

@@ -267,7 +267,7 @@ def _keep_codes(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
 # The names of all losses that a result may have, in the order of tables.
 LOSSES = (
     *("occurrences", "stands_for", "singles", "pairs", "suppressed", "dropped"),
-    *("NCP", "LM", "UL", "S/N", "GGD", "values", "NCP_relational", "suppressed_rows", "gap"),
+    *("NCP", "LM", "UL", "S/N", "GGD", "meaning", "values", "NCP_relational", "suppressed_rows", "gap"),
     *("Rum", "UL_rows", "NCP_known"),
     *("term_chunks", "tlost", "re", "KL"),
 )

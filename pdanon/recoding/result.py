@@ -25,7 +25,14 @@ from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.bounds import Bound, bound_lines
-from pdanon.recoding.counts import choice_lines, class_sizes, describe_dropped, loss_lines, percent
+from pdanon.recoding.counts import (
+    choice_lines,
+    class_sizes,
+    describe_dropped,
+    level_lines,
+    loss_lines,
+    percent,
+)
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
@@ -159,6 +166,8 @@ class Anonymized(Labelled):
     named : float or None
         Releases of `pdanon.anonymize` with ``max_named``: the share of the persons at risk whom an attacker
         with a sample names, an estimate.
+    levels : pandas.DataFrame or None
+        Releases of `pdanon.anonymize` with a hierarchy: the table of `pdanon.metrics.meaning.levels`.
     """
 
     frame: pd.DataFrame
@@ -177,6 +186,7 @@ class Anonymized(Labelled):
     risk: pd.DataFrame | None = None
     bound: Bound | None = None
     named: float | None = None
+    levels: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         if self._publishes_classes:
@@ -553,6 +563,7 @@ def headline(result: Anonymized) -> Lines:
         yield name, text
         if name == "changed":
             yield from bound_lines(result.bound)
+    yield from level_lines(result.levels)
     yield from choice_lines(result.tried, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short

@@ -130,6 +130,8 @@ def test_the_guarantee_holds_and_all_tries_are_told(name):
     readable = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
     readable = readable if "occurrences" in result.loss else []
     readable += ["values"] if isinstance(guarantee, KKm | KLm) else []
+    by_levels = "hierarchy" in asked and isinstance(guarantee, KmAnonymity | TransactionalK)
+    readable += ["meaning"] if by_levels else []
     assert [*tried] == ["algorithm", "loss", *readable, "seconds", "reason"]
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
     assert all(result.loss[each] in tried[each].tolist() for each in readable)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
@@ -9,6 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 import pdanon
 from examples import examples
+from pdanon.recoding.counts import percent
+from pdanon.recoding.meaning import lost_levels
 
 TREE = {"*": {"AC": {"AB": ["a", "b"], "C": ["c"]}, "DF": ["d", "e", "f"]}}
 ABOVE = {"a": ["*", "AC", "AB", "a"], "b": ["*", "AC", "AB", "b"], "c": ["*", "AC", "C", "c"]}
@@ -53,12 +57,79 @@ def test_each_label_is_as_low_as_its_items_allow(kind, rows, k):
             totals[name] += support
             for each in range(level + 1):
                 counts[name][each] += support
+    lost = 4 * totals["occurrences"] - sum(counts["occurrences"])
+    assert lost_levels(mapping, TREE) == float(Fraction(lost, 4 * max(totals["occurrences"], 1)))
     assert found["level"].tolist() == [0, 1, 2, 3]
     for name, total in totals.items():
         if total:
             assert found[name].tolist() == pytest.approx([count / total for count in counts[name]])
         else:
             assert found[name].isna().all() or name == "occurrences"
+
+
+def test_a_fan_out_orders_items_as_the_release_does():
+    """The lines of a local recoding do not begin with all items in order."""
+    frame = frame_of(["d", "d", "a", "b", "cd", "d"])
+    result = frame.txanon.local_suppression(k=2, m=1, hierarchy=2)
+    assert result.mapping["item"].drop_duplicates().tolist() != [*"abcd"]
+    found = pdanon.metrics.meaning.levels(result, 2)
+    assert found["changed"][1] == 2 / 3  # a and b; c is deleted
+    same = pdanon.metrics.meaning.levels(result, {"*": {"ab": ["a", "b"], "cd": ["c", "d"]}})
+    assert found.equals(same)
+
+
+ROWS = [*["ac"] * 3, *["bc"] * 3, "ad", "bd", "d", "d", "ef"]
+SETS = {"*": {"AB": ["a", "b"], "rest": ["c", "d", "e", "f"]}}
+
+
+def test_the_release_that_leaves_fewest_levels_is_chosen():
+    """By AB, 2 of 20 occurrences leave one of three levels; e and f are in one row only."""
+    frame = frame_of(ROWS)
+    result = frame.txanon.anonymize(k=2, m=2, hierarchy=SETS, loss="Meaning")
+    tried = result.tried.dropna(subset="loss")
+    assert (tried["loss"] == tried["meaning"]).all()
+    assert result.loss["meaning"] == tried["loss"].min() == lost_levels(result.mapping, SETS)
+    assert result.parameters["hierarchy"] is SETS
+    pd.testing.assert_frame_equal(result.levels, pd.DataFrame(pdanon.metrics.meaning.levels(result, SETS)))
+    shares = 1 - result.levels["occurrences"].mean()
+    assert shares == pytest.approx(result.loss["meaning"])
+    line = next(line for line in repr(result).splitlines() if line.startswith("  meaning"))
+    assert f"{percent(result.levels['changed'][1])} on level 1 (0: root)" in line
+    assert frame.txanon.anonymize(k=2, m=2).levels is None
+
+
+def test_tables_of_releases_show_how_much_meaning_is_lost(tmp_path):
+    frame, algorithms = frame_of(ROWS), {"pcta": {}, "local_suppression": {"hierarchy": SETS}}
+    table = pdanon.compare(frame, algorithms, k=2, hierarchy=SETS, loss="meaning", resume=tmp_path / "rows")
+    expected = [
+        lost_levels(getattr(pdanon, name)(frame, k=2, **asked).mapping, SETS)
+        for name, asked in algorithms.items()
+    ]
+    assert table["meaning"].tolist() == sorted(expected)
+    assert table["algorithm"].tolist() == ["local_suppression", "pcta"]
+    other = {"*": {"ac": ["a", "c"], "rest": ["b", "d", "e", "f"]}}  # rows of before were measured by SETS
+    again = pdanon.compare(
+        frame, algorithms, k=2, hierarchy=other, measures=["NCP"], resume=tmp_path / "rows"
+    )
+    assert again["meaning"].tolist() != table["meaning"].tolist()
+    assert "meaning" not in pdanon.compare(frame, algorithms, k=2)
+    table = frame.txanon.tradeoff(k=[2], m=[1, 2], hierarchy=SETS, loss="meaning")
+    assert (table["meaning"].diff().dropna() >= 0).all()
+    assert "meaning" not in frame.txanon.tradeoff(k=[2], m=[1])
+
+
+@pytest.mark.parametrize("call", ["anonymize", "compare"])
+def test_meaning_without_a_hierarchy_or_with_half_of_one_is_refused(call):
+    frame, given = (
+        frame_of(ROWS),
+        {"k": 2, "m": 2} | ({"configurations": {"pcta": {}}} if call == "compare" else {}),
+    )
+    with pytest.raises(pdanon.ParameterError, match="this loss needs a hierarchy") as caught:
+        getattr(frame.txanon, call)(**given, loss="meaning")
+    assert "pass hierarchy=" in str(caught.value)
+    with pytest.raises(pdanon.HierarchyError, match="does not cover the items") as caught:
+        getattr(frame.txanon, call)(**given, hierarchy={"*": ["a", "b", "c"]})
+    assert "3 of 6 items are not leaves" in str(caught.value)
 
 
 def test_real_diagnoses_stay_near(data):

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pdanon.cards import Measures
 from pdanon.errors import ParameterError
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Numbers
-from pdanon.itemsets.dtype import number_texts
-from pdanon.itemsets.mapping import is_kept, mapping_labels, mapping_values
+from pdanon.recoding.meaning import level_shares
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["levels"]
@@ -59,32 +55,4 @@ def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
     if not isinstance(result, Anonymized) or result.mapping.empty:
         hint = "pass the result of an algorithm for one list column"
         raise ParameterError("the result has no labels of items", where="result", hint=hint)
-    mapping = result.mapping
-    items = mapping_values(mapping, "item").dictionary_encode()
-    tree, leaves = Hierarchy.over(hierarchy, items.dictionary)
-    labels = number_texts(mapping_labels(mapping, items.type.value_type))
-    reached = np.where(is_kept(mapping), tree.height, -1)  # the lowest level of each line
-    changed = reached < 0
-    lines = np.flatnonzero(changed & (labels >= 0))
-    lines = lines[np.argsort(labels[lines], kind="stable")]
-    paths = _paths(tree)[leaves[items.indices.to_numpy()[lines]]]
-    starts = np.flatnonzero(np.diff(labels[lines], prepend=-1))
-    if len(lines):
-        least, most = (extreme.reduceat(paths, starts) for extreme in (np.minimum, np.maximum))
-        shared = ((least == most) & (least >= 0)).sum(axis=1)
-        reached[lines] = np.repeat(shared - 1, np.diff(starts, append=len(lines)))
-    supports, every = mapping["support"].to_numpy(), np.arange(tree.height + 1)
-    within = (reached[:, None] >= every) * supports[:, None]
-    shares = [within[some].sum(axis=0) / max(supports[some].sum(), 1) for some in (slice(None), changed)]
-    table = {"level": every, "occurrences": shares[0], "changed": shares[1] if changed.any() else np.nan}
-    return Measures(table)
-
-
-def _paths(tree: Hierarchy) -> Numbers:
-    """Return the node above each node on each level, and the node itself on its own; -1 below it."""
-    paths = np.full((tree.n_nodes, tree.height + 1), -1)
-    for level in range(tree.height + 1):
-        nodes = np.flatnonzero(tree.depth == level)
-        paths[nodes] = paths[tree.parent[nodes]]
-        paths[nodes, level] = nodes
-    return paths
+    return Measures(level_shares(result.mapping, hierarchy))
