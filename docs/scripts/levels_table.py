@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+import pandas as pd  # noqa: E402
+
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
@@ -22,7 +24,19 @@ DATA_SETS = {  # the hierarchy, and its level of sections of codes, or of produc
     "groceries": ("groceries", 2),
 }
 COLUMNS = "| data | release | changed, % | deleted, % | in the section, % | in the chapter, % "
-COLUMNS += "| singles, % | pairs, % |"
+COLUMNS += "| meaning, % | singles, % | pairs, % |"
+
+
+def releases(df: pd.DataFrame, tree: Path) -> dict[str, pdanon.Anonymized]:
+    sets = df.txanon.anonymize(k=5, m=2)
+    chapters = pdanon.utility.by_level(tree, 1)
+    return {
+        "sets": sets,
+        "sets, near": df.txanon.refine(df.txanon.coat(k=5, m=2), hierarchy=tree),
+        "sets in a chapter": df.txanon.coat(k=5, m=2, utility=chapters, max_suppressed=0.5, refine=True),
+        "nodes": df.txanon.local_suppression(k=5, m=2, hierarchy=tree),
+        "deletions": df.txanon.local_suppression(k=5, m=2),
+    }
 
 
 def main() -> None:
@@ -31,15 +45,10 @@ def main() -> None:
     text += [COLUMNS, "|---" * (COLUMNS.count(" | ") + 1) + "|"]
     for name, (tree, section) in DATA_SETS.items():
         df, path = frame(name)[["items"]].dropna(), DATA / "hierarchies" / f"{tree}_hierarchy.csv"
-        releases = {
-            "sets": df.txanon.anonymize(k=5, m=2),
-            "deletions": df.txanon.local_suppression(k=5, m=2),
-            "nodes": df.txanon.local_suppression(k=5, m=2, hierarchy=path),
-        }
-        for kind, result in releases.items():
+        for kind, result in releases(df, path).items():
             levels, loss = pdanon.metrics.meaning.levels(result, path), result.loss
             shares = [loss["occurrences"], loss["suppressed"], *levels["changed"][[section, 1]]]
-            shares += [loss["singles"], loss["pairs"]]
+            shares += [1 - levels["occurrences"].mean(), loss["singles"], loss["pairs"]]
             text.append(f"| {name} | {kind} | {' | '.join(f'{100 * share:.1f}' for share in shares)} |")
     write_section("loss/levels.md", "levels", text)
 

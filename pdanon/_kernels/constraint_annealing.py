@@ -27,7 +27,7 @@ from cython import (
     void,
 )
 from cython.cimports.pdanon._kernels.counting import Numbers, Rows, int64s, uint8s, uint64s, weigh
-from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost
+from cython.cimports.pdanon._kernels.odds import COLD, choose
 from cython.cimports.pdanon._kernels.set_annealing import Annealing, begin, cost_with, settle, shuffle
 from cython.cimports.pdanon._kernels.set_moves import enter, first_empty, lacking
 from numpy.typing import NDArray
@@ -196,12 +196,7 @@ def _list_targets(x: int64, penalty: float64, most: float64, clusters: Constrain
         if b == a or (b != empty if clusters.size[b] == 0 else clusters.home[b] != clusters.block[x]):
             continue
         cost = left - clusters.cost[b]
-        cost += cluster_cost(
-            clusters.size[b] + clusters.mass[x],
-            clusters.held[b] + clusters.worth[x],
-            clusters.squares[b] + clusters.square[x],
-            clusters.change,
-        )
+        cost += cost_with(b, x, 1, clusters)
         if cost - penalty * (own + clusters.relief[b]) < most:
             clusters.costs[n] = cost
             clusters.targets[n] = b

@@ -1,6 +1,6 @@
 from pdanon._kernels.counting cimport float64s, int64s
 from pdanon._kernels.odds cimport cluster_cost
-from pdanon._kernels.set_moves cimport State
+from pdanon._kernels.set_moves cimport State, distance, distance_with, span_without
 
 
 cdef class Annealing(State):
@@ -29,12 +29,19 @@ cdef class Annealing(State):
 
 cdef inline double cost_with(long long c, long long x, long long sign, Annealing clusters) noexcept nogil:
     """Return the loss of a cluster with an item added, or with ``sign`` -1 removed."""
-    return cluster_cost(
+    cdef double held = clusters.held[c] + sign * clusters.worth[x]
+    cdef double cost = cluster_cost(
         clusters.size[c] + sign * clusters.mass[x],
-        clusters.held[c] + sign * clusters.worth[x],
+        held,
         clusters.squares[c] + sign * clusters.square[x],
         clusters.change,
     )
+    if clusters.near > 0 and sign > 0:
+        cost += held * distance_with(c, x, clusters)
+    elif clusters.near > 0:
+        span_without(x, clusters)
+        cost += held * distance(clusters.rest_from, clusters.rest_to, clusters)
+    return cost
 
 
 cdef inline bint admits(long long b, long long x, long long empty, Annealing clusters) noexcept nogil:

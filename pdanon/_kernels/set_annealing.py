@@ -36,6 +36,7 @@ from cython.cimports.pdanon._kernels.set_moves import (
     State,
     clear,
     clusters_beside,
+    distance,
     enter,
     first_empty,
     lacking,
@@ -106,6 +107,8 @@ class Annealing(State):
 def _price(c: int64, clusters: Annealing) -> float64:
     """Compute the loss of a cluster."""
     clusters.cost[c] = cluster_cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change)
+    if clusters.near > 0 and clusters.size[c]:
+        clusters.cost[c] += clusters.held[c] * distance(clusters.lowest[c], clusters.highest[c], clusters)
     return clusters.cost[c]
 
 

@@ -28,6 +28,13 @@ cdef class State:
     cdef Numbers bounds  # where each constraint begins
     cdef int64s met  # support of the image of each constraint, up to k
     cdef unsigned long long[:, ::1] bits  # rows of each cluster, one bit a row
+    cdef double near  # price of each level of a hierarchy that an occurrence leaves; 0: there is none
+    cdef Numbers rank  # place of the leaf of each item, among the leaves in order
+    cdef int[:, ::1] path  # nodes above each place, from the root
+    cdef int64s lowest  # lowest place of the members of each cluster
+    cdef int64s highest  # highest place of them
+    cdef long long rest_from  # lowest place of the cluster of an item, without the item
+    cdef long long rest_to  # highest place of it
 
 
 cdef class Space:
@@ -92,6 +99,23 @@ cdef inline long long first_empty(long long top, int64s size) noexcept nogil:
     return -1
 
 
+cdef inline double distance(long long low, long long high, State state) noexcept nogil:
+    """Return the price of the levels on which the leaves between two places have no common node."""
+    cdef long long level
+    for level in range(state.path.shape[1] if low < high else 0):
+        if state.path[low, level] != state.path[high, level]:
+            return state.near * (state.path.shape[1] - level)
+    return 0.0
+
+
+cdef inline double distance_with(long long c, long long x, State state) noexcept nogil:
+    """Return the price of the levels that an occurrence leaves in a cluster with another item."""
+    if state.near == 0.0 or state.size[c] == 0:
+        return 0.0
+    return distance(min(state.lowest[c], state.rank[x]), max(state.highest[c], state.rank[x]), state)
+
+
+cdef void span_without(long long x, State state) noexcept nogil
 cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil

@@ -35,7 +35,14 @@ from cython import (
 from cython.cimports.libc.math import ldexp, log2, sqrt
 from cython.cimports.pdanon._kernels.counting import Code, Numbers, Rows, int64s, weigh
 from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
-from cython.cimports.pdanon._kernels.set_moves import clusters_beside, first_empty, lacking, spot
+from cython.cimports.pdanon._kernels.set_moves import (
+    clusters_beside,
+    distance,
+    distance_with,
+    first_empty,
+    lacking,
+    spot,
+)
 from numpy.typing import NDArray
 
 __all__ = ["Space", "State", "count", "count_constraints", "descend", "relocate", "wake"]
@@ -69,6 +76,9 @@ class State:
         words: int,
         mass: Array | None = None,
         square: Array | None = None,
+        near: float = 0.0,
+        rank: Array | None = None,
+        path: Array | None = None,
     ) -> None:
         n, kept = len(label), np.flatnonzero(label >= 0)
         self.k, self.largest, self.loss, self.change = k, largest, loss, change
@@ -90,12 +100,19 @@ class State:
         self.asleep = np.zeros(n, np.uint8)
         self.met = np.zeros(len(bounds) - 1, np.int64)
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
+        self.near, self.rank = near, np.zeros(n, np.int64) if rank is None else rank
+        self.path = np.zeros((1, 0), np.int32) if path is None else path
+        lowest, highest = np.full(slots, n), np.full(slots, -1)
+        np.minimum.at(lowest, label[kept], np.asarray(self.rank)[kept])
+        np.maximum.at(highest, label[kept], np.asarray(self.rank)[kept])
+        self.lowest, self.highest = lowest, highest
 
     def grow(self, slots: int) -> None:
         """Make room for more clusters, without triples of them."""
         more, pairs = slots - len(self.size), len(self.co)
         self.size, self.held, self.home = np.pad((self.size, self.held, self.home), ((0, 0), (0, more)))
         self.support, self.squares = np.pad(self.support, (0, more)), np.pad(self.squares, (0, more))
+        self.lowest, self.highest = np.pad((self.lowest, self.highest), ((0, 0), (0, more)))
         co = np.zeros((slots if pairs else 0, slots), np.int32)
         co[:pairs, :pairs] = np.asarray(self.co)[:, :pairs]
         self.co, self.bits = co, np.pad(self.bits, ((0, more if len(self.bits) else 0), (0, 0)))
@@ -197,14 +214,33 @@ def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows)
                 break
 
 
+def span_without(x: int64, state: State) -> void:
+    """Find the lowest and the highest place of the cluster of an item, without the item."""
+    a = state.label[x]
+    state.rest_from, state.rest_to = state.lowest[a], state.highest[a]
+    if state.near > 0 and (state.rank[x] == state.rest_from or state.rank[x] == state.rest_to):
+        state.rest_from, state.rest_to = state.label.shape[0], -1
+        for y in range(state.label.shape[0]):
+            if state.label[y] == a and y != x:
+                state.rest_from, state.rest_to = (
+                    min(state.rest_from, state.rank[y]),
+                    max(state.rest_to, state.rank[y]),
+                )
+
+
 def enter(x: int64, b: int64, state: State) -> void:
     """Note that an item is in cluster b; no support changes."""
     a = state.label[x]
     if a >= 0:
+        span_without(x, state)
+        state.lowest[a], state.highest[a] = state.rest_from, state.rest_to
         state.size[a] -= state.mass[x]
         state.held[a] -= state.worth[x]
         state.squares[a] -= state.square[x]
     if b >= 0:
+        is_first: bint = state.size[b] == 0
+        state.lowest[b] = state.rank[x] if is_first else min(state.lowest[b], state.rank[x])
+        state.highest[b] = state.rank[x] if is_first else max(state.highest[b], state.rank[x])
         state.size[b] += state.mass[x]
         state.held[b] += state.worth[x]
         state.squares[b] += state.square[x]
@@ -431,7 +467,10 @@ def _price(size: int64, held: int64, squares: float64, support: int64, scale: in
 @exceptval(check=False)
 def _price_of(c: int64, scale: int64, state: State) -> float64:
     """Return the loss of a cluster as it is; UL is divided by ``2**scale``."""
-    return _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
+    cost = _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
+    if state.near > 0 and state.size[c] > 1:
+        cost += state.held[c] * distance(state.lowest[c], state.highest[c], state)
+    return cost
 
 
 def tally(x: int64, label: int64s, rows: Rows, space: Space) -> tuple[int64, int64]:
@@ -540,6 +579,10 @@ def _fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
     scale = 0
     mass = state.mass[x]
     square = state.square[x]
+    rest = 0.0
+    if a >= 0 and state.near > 0:
+        span_without(x, state)
+        rest = distance(state.rest_from, state.rest_to, state)
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
@@ -547,12 +590,14 @@ def _fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
         before = _price_of(b, scale, state)
         together = state.support[b] + singles - space.beside[b]
         after = _price(size + mass, state.held[b] + worth, state.squares[b] + square, together, scale, state)
+        after += (state.held[b] + worth) * distance_with(b, x, state)
         if a >= 0:
             left = state.support[a] - lost
             before += _price_of(a, scale, state)
             after += _price(
                 state.size[a] - mass, state.held[a] - worth, state.squares[a] - square, left, scale, state
             )
+            after += (state.held[a] - worth) * rest
         elif loss == 2:
             before += _price(n, 0, 0.0, singles, scale, state)
         elif loss == 3:

@@ -327,7 +327,7 @@ def _lowered(loss: str, losses: Collection[str]) -> str:
     """Return the loss that refinement lowers for the sake of another: balanced for those it consists of."""
     if loss in ("LM", "NCP", "UL") or "balanced" not in losses:
         return "LM" if loss == "LM" else "NCP"
-    return "balanced"
+    return "meaning" if loss == "meaning" else "balanced"
 
 
 def _default_loss(losses: Collection[str]) -> str:
@@ -612,7 +612,9 @@ class _Trials:
                 basis, loss = self._basis(step)
                 assert basis is not None
                 seed = self.parameters.get("random_state")
-                return refine_quickly(self.frame, basis, loss, seed)
+                near = self.parameters["hierarchy"] if loss == "meaning" else None
+                loss = loss if near is None else "balanced"
+                return refine_quickly(self.frame, basis, loss, seed, near)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}
@@ -712,7 +714,7 @@ class _Trials:
 def _basis(tried: _Trials | _Usual) -> tuple[Anonymized | None, str]:
     """Return the best release, and the loss that its refinement lowers."""
     of_nodes = tried.best is not None and tried.best.parameters.get("hierarchy") is not None
-    return tried.best, "NCP" if of_nodes and tried.loss == "balanced" else tried.loss
+    return tried.best, "NCP" if of_nodes and tried.loss in ("balanced", "meaning") else tried.loss
 
 
 _FACTOR = 1.5  # between two values of k

@@ -553,6 +553,16 @@ class Hierarchy:
         return sources.freeze(depth, np.int32)
 
     @cached_property
+    def node_paths(self) -> Nodes:
+        """The node above each node on each level, and the node itself on its own; -1 below it."""
+        paths = np.full((self.n_nodes, self.height + 1), -1, np.int32)
+        for level in range(self.height + 1):
+            nodes = np.flatnonzero(self.depth == level)
+            paths[nodes] = paths[self.parent[nodes]]
+            paths[nodes, level] = nodes
+        return sources.freeze(paths, np.int32)
+
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Published text of each node; all are distinct.
 

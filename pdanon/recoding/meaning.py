@@ -38,20 +38,10 @@ def _lowest_levels(mapping: pd.DataFrame, hierarchy: HierarchyLike) -> tuple[Num
     reached = np.where(is_kept(mapping), tree.height, -1)
     lines = np.flatnonzero((reached < 0) & (labels >= 0))
     lines = lines[np.argsort(labels[lines], kind="stable")]
-    paths = _paths(tree)[leaves[single.codes[lines]]]
+    paths = tree.node_paths[leaves[single.codes[lines]]]
     starts = np.flatnonzero(np.diff(labels[lines], prepend=-1))
     if len(lines):
         least, most = (extreme.reduceat(paths, starts) for extreme in (np.minimum, np.maximum))
         shared = ((least == most) & (least >= 0)).sum(axis=1)
         reached[lines] = np.repeat(shared - 1, np.diff(starts, append=len(lines)))
     return reached, mapping["support"].to_numpy(np.int64), tree.height
-
-
-def _paths(tree: Hierarchy) -> Numbers:
-    """Return the node above each node on each level, and the node itself on its own; -1 below it."""
-    paths = np.full((tree.n_nodes, tree.height + 1), -1)
-    for level in range(tree.height + 1):
-        nodes = np.flatnonzero(tree.depth == level)
-        paths[nodes] = paths[tree.parent[nodes]]
-        paths[nodes, level] = nodes
-    return paths

@@ -14,14 +14,17 @@ from pdanon._kernels import rare_clusters, set_annealing, set_moves
 TIMES = 60
 N_ITEMS, SLOTS = 6, 6
 CHANGE = 2.5  # of the balanced loss
+RANK = np.array([3, 0, 4, 1, 5, 2])  # the place of each item among the leaves of a hierarchy
+PATH = [[0, 1, 2, 3], [0, 1, 2, 4], [0, 1, 5, -1], [0, 6, 7, 8], [0, 6, 9, -1], [0, 10, -1, -1]]
 
 
 class Naive:
     """The cluster of each item, -1 for suppressed items. All items of a cluster have the same block."""
 
-    def __init__(self, rows, weights, labels, worth, loss, block, constraints):
+    def __init__(self, rows, weights, labels, worth, loss, block, constraints, near=0.0):
         self.rows, self.weights, self.labels = rows, weights, list(labels)
         self.worth, self.loss, self.block, self.constraints = worth.tolist(), loss, block, constraints
+        self.near = near
 
     def support(self, *clusters, labels=None):
         labels = self.labels if labels is None else labels
@@ -42,7 +45,21 @@ class Naive:
         supports = [self.support(*each, labels=labels) for each in every]
         return sum(k - support for support in supports if 0 < support < k)
 
+    def distance(self, labels=None):
+        """Return the price of the levels on which the items of a cluster have no common node."""
+        labels, lost = self.labels if labels is None else labels, 0
+        for label in {*labels} - {-1}:
+            members = [item for item, own in enumerate(labels) if own == label]
+            levels = [{PATH[RANK[item]][level] for item in members} for level in range(4)]
+            apart = 0 if len(members) == 1 else sum(len(each) > 1 or each == {-1} for each in levels)
+            lost += apart * sum(self.worth[item] for item in members)
+        return self.near * lost
+
     def cost(self, labels=None):
+        """Return the loss and the price of distances."""
+        return self.loss_of(labels) + self.distance(labels)
+
+    def loss_of(self, labels):
         """Return NCP, LM, UL or the balanced loss.
 
         For NCP and LM, an item costs its worth times the size of its cluster; LM subtracts 1 from the size.
@@ -107,6 +124,9 @@ def state_of(naive, k, largest, m=None):
         itemsets=itemsets,
         bounds=bounds,
         words=words,
+        near=naive.near,
+        rank=RANK,
+        path=np.array(PATH, np.int32),
     )
     larger = m and rare_clusters.LargerItemsets(k=k, known=largest, m=m, rows=rows, slots=SLOTS)
     space = set_moves.Space(slots=SLOTS, largest=largest, words=words, larger=larger)
@@ -132,7 +152,8 @@ def draw_cases(largest, safe):
         sizes = rng.integers(1, 4, rng.integers(1, 6))
         constraints = [sorted(rng.choice(N_ITEMS, size, replace=False).tolist()) for size in sizes]
         worth, loss = rng.integers(1, 6, N_ITEMS), int(rng.integers(0, 4))
-        naive = Naive(rows, weights, labels, worth, loss, block, constraints)
+        near = float(rng.choice([0, 0.25, 2])) if loss != 2 else 0.0  # UL has no price of distances
+        naive = Naive(rows, weights, labels, worth, loss, block, constraints, near)
         if safe and naive.lack(k, largest):
             naive.labels = block.tolist() if 0 in block else [0] * N_ITEMS
         if not safe or naive.lack(k, largest) == 0:
@@ -218,6 +239,9 @@ def annealing_of(naive, k, m, change, seed):
         block=naive.block,
         change=change,
         seed=seed,
+        near=naive.near,
+        rank=RANK,
+        path=np.array(PATH, np.int32),
     )
     space = set_moves.Space(slots=SLOTS, largest=m, words=0)
     set_annealing.count(clusters, rows, space)

@@ -18,6 +18,7 @@ from pdanon.algorithms.states.timed_search import Clock
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
+from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.result import Anonymized, recoded_column
@@ -31,6 +32,7 @@ def refine(
     result: Anonymized,
     *,
     loss: str | Mapping[Any, float] | pd.Series[float] | None = None,
+    hierarchy: HierarchyLike | None = None,
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Anonymized:
@@ -64,6 +66,9 @@ def refine(
         [0, 1], 1 for items not listed. Weights give the mean NCP of all occurrences, weighted by item. A
         weight is rounded to steps of 1/65535. For deletions NCP, LM, or weights, which are the price of a
         deletion; by default the weights of the result, if it has any.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        Prefer sets of items that are near in this hierarchy: the loss to lower, which is the balanced one, is
+        then added to the loss ``"meaning"`` of `anonymize`. Only for sets.
     time_limit : float, optional
         Time limit in seconds, above 0. When no move is left, sets are annealed or merged again, or nodes are
         raised at random, and the search continues until the limit. The best release is kept. Without a
@@ -168,14 +173,18 @@ def refine(
     >>> bool(refined.loss["occurrences"] <= result.loss["occurrences"])
     True
     """
-    return _refine(original, result, loss, time_limit, random_state)
+    return _refine(original, result, loss, time_limit, random_state, hierarchy=hierarchy)
 
 
 def refine_quickly(
-    original: pd.DataFrame, result: Anonymized, loss: str, random_state: int | np.random.Generator | None
+    original: pd.DataFrame,
+    result: Anonymized,
+    loss: str,
+    random_state: int | np.random.Generator | None,
+    hierarchy: HierarchyLike | None = None,
 ) -> Anonymized:
     """Refine as `refine`, but anneal many items only once, and very many in fewer sweeps."""
-    return _refine(original, result, loss, None, random_state, quick=True)
+    return _refine(original, result, loss, None, random_state, hierarchy=hierarchy, quick=True)
 
 
 def _refine(
@@ -185,6 +194,7 @@ def _refine(
     limit: Any,
     random_state: Any,
     *,
+    hierarchy: HierarchyLike | None,
     quick: bool = False,
 ) -> Anonymized:
     """Refine a release, as `refine`."""
@@ -194,6 +204,13 @@ def _refine(
     loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)
     options = {"loss": loss, "time_limit": limit, "random_state": random_state}
+    if hierarchy is not None:
+        if refined is not refine_sets or loss != "balanced":
+            hint = "leave hierarchy= out, or refine a release by sets with the balanced loss"
+            raise ParameterError(
+                "a hierarchy is for sets with the balanced loss", where="hierarchy", hint=hint
+            )
+        options["hierarchy"] = hierarchy
     with show_activity("refine"):
         return refined(Task(original, position, result, options, clock, quick))
 

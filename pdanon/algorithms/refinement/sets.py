@@ -14,11 +14,12 @@ from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
-from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Price, Refinement
+from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Nearness, Price, Refinement
 from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
+from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import to_numpy
@@ -255,8 +256,12 @@ def refine_sets(task: Task) -> Anonymized:
         search = ProtectedSets(rules, start, price, task.clock)
     else:
         blocks = item_blocks(utility, rows.vocabulary)
-        loss, quick = task.options["loss"], task.quick
-        search = Refinement(rows, start, result.guarantee, blocks, loss, task.clock, quick=quick)
+        tree = task.options.get("hierarchy")
+        near = None
+        if tree is not None:
+            near = Nearness.of(Hierarchy.over(tree, itemsets.vocabulary)[0], rows.vocabulary)
+        given: dict[str, Any] = {"loss": task.options["loss"], "quick": task.quick, "nearness": near}
+        search = Refinement(rows, start, result.guarantee, blocks, clock=task.clock, **given)
     cut_short = task.run(search)
     if isinstance(search, Refinement) and search.hurried:
         cut_short = cut_short or task.hurry_note

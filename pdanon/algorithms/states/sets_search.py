@@ -11,6 +11,7 @@ from math import inf, log2, sqrt
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon._kernels import constraint_annealing, set_annealing, set_moves
@@ -22,6 +23,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, canonical_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, sums
@@ -149,6 +151,35 @@ class Price:
         return cost / most if most else 0.0
 
 
+@frozen
+class Nearness:
+    """The price of the levels of a hierarchy on which the items of a set have no common node."""
+
+    # If it is all levels, an occurrence costs as much as one that is suppressed, by the balanced loss.
+
+    near: float  # of one level and occurrence
+    rank: Numbers  # place of the leaf of each item, among these leaves in order
+    path: Codes  # nodes above each place, from the root
+
+    @classmethod
+    def of(cls, tree: Hierarchy, items: pa.Array) -> Nearness:
+        """Return the price for items in this order."""
+        tree, leaves = tree.cover_items(items)
+        order = np.argsort(leaves, kind="stable")
+        near = suppressed_cost(len(leaves)) / (tree.height + 1)
+        return cls(near, np.argsort(order, kind="stable"), np.array(tree.node_paths[leaves[order]]))
+
+    def cost(self, labels: Numbers, worth: Numbers) -> float:
+        """Return the price of sets, given the set of each item."""
+        kept, n = labels >= 0, int(labels.max(initial=-1)) + 1
+        ends = np.full(n, len(labels) - 1), np.zeros(n, np.int64)
+        for extreme, places in zip((np.minimum, np.maximum), ends, strict=True):
+            extreme.at(places, labels[kept], self.rank[kept])
+        low, high = (self.path[places] for places in ends)
+        left = np.logical_or.accumulate(low != high, axis=1).sum(axis=1)
+        return self.near * int(left @ sums(labels[kept], worth[kept], n))
+
+
 # --- Sets between which items move
 
 
@@ -184,8 +215,10 @@ class Refinement(TimedSearch):
         first: Codes | None = None,
         # Anneal once, and in fewer sweeps if there are many items, unless there are few.
         quick: bool = False,
+        nearness: Nearness | None = None,  # added to the balanced loss
     ) -> None:
         super().__init__(clock)
+        self._nearness = nearness
         self._guarantee = check_refinable(guarantee)
         index = SupportIndex.of(itemsets)
         price = Price.of(loss, itemsets, index.singles, index.n_rows)
@@ -234,6 +267,8 @@ class Refinement(TimedSearch):
             "mass": mass,
             "square": square,
         }
+        if nearness is not None:
+            self._options |= {"near": nearness.near, "rank": nearness.rank, "path": nearness.path}
         self._state = set_moves.State(label=cluster, slots=slots, **self._options)
         self._m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or self._m == largest
@@ -451,7 +486,9 @@ class Refinement(TimedSearch):
         state = self._state
         sums_of = state.size, state.held, state.support
         size, held, support = (np.asarray(each) for each in sums_of)
-        return self._price.cost(size, held, support, np.asarray(state.label) < 0, np.asarray(state.squares))
+        labels = np.asarray(state.label)
+        cost = self._price.cost(size, held, support, labels < 0, np.asarray(state.squares))
+        return cost if self._nearness is None else cost + self._nearness.cost(labels, self._price.worth)
 
     def _repair(self) -> None:
         """Merge clusters to protect larger itemsets too, and store them if the loss is the lowest."""
