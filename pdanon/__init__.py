@@ -58,6 +58,7 @@ from pdanon.errors import (
 )
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.after import AfterReleases, after
+from pdanon.evaluation.alternatives import alternatives
 from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.matches import thresholds
@@ -152,6 +153,7 @@ __all__ = [
     "Verification",
     "Workload",
     "after",
+    "alternatives",
     "anonymize",
     "apply_mapping",
     "apriori",

@@ -18,6 +18,7 @@ from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
 from pdanon.cards import Share, card, listing
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
+from pdanon.evaluation.alternatives import alternatives
 from pdanon.evaluation.comparison import compare, tradeoff
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.assess import assess
@@ -355,7 +356,7 @@ class TxanonAccessor:
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     *(audit, risk, attack, assess, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
-    *(prepare, profile, tradeoff, compare, to_long, to_onehot, fingerprint),
+    *(prepare, profile, tradeoff, alternatives, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, as_method(_function))

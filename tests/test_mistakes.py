@@ -450,10 +450,10 @@ PARAMETERS = {
         pdanon.Workload, ParameterError, "needs queries", r"pdanon.Workload.itemsets\(frame"
     ),
     "a policy of nothing": Mistake(pdanon.Policy, ParameterError, "needs input", "pdanon.Policy.from_toml"),
-    "quasi-identifiers of a profile": Mistake(
-        lambda: FRAME.txanon.profile(quasi=["age"]),
+    "sensitive items of a profile": Mistake(
+        lambda: FRAME.txanon.profile(sensitive=["age"]),
         ParameterError,
-        "no parameter 'quasi'",
+        "no parameter 'sensitive'",
         "its parameters: ",
     ),
     "a refinement of nothing": Mistake(

@@ -650,7 +650,7 @@ class _Trials:
         if self.naming is not None:
             self._refuse_named()
             self.best = self.naming.promise(self.best)
-        warn_if_useless(self.best.useless, self.best.guarantee)
+        warn_if_useless(self.best.do_not_publish, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
         for _, row, result in self.near if len(self.near) > 1 else ():
             least = ", and changes least" if result is self.best else ""

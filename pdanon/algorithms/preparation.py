@@ -260,12 +260,8 @@ def _keep(itemsets: Itemsets, kept: Mask) -> Itemsets:
 # --- Losses of what was dropped
 
 
-def _with_dropped(result: Anonymized, label: Hashable, before: Itemsets, kept: Mask) -> Anonymized:
-    """Return a result whose losses and bound count the dropped occurrences as suppressed."""
-    if "generalized" not in result.mapping or "column" in result.mapping or len(result.published) > 1:
-        hint = "release prepared.frame, whose results do not count what was dropped"
-        problem = "max_items needs a release of one list column, in rows, without a second table"
-        raise ParameterError(problem, where="steps", hint=hint)
+def remaining_of(result: Anonymized, label: Hashable, before: Itemsets, kept: Mask) -> Remaining:
+    """Return what remains of rows in a release whose original is the kept occurrences."""
     rows, published = _keep(before, kept), Itemsets.from_series(result.frame[label])
     groups = np.zeros(rows.n_rows, np.int64)
     if result.groups is not None:
@@ -276,7 +272,16 @@ def _with_dropped(result: Anonymized, label: Hashable, before: Itemsets, kept: M
     labels, one_group = published.vocabulary, np.zeros(before.n_rows, np.int32)
     sizes = np.ones(len(labels), np.int64)
     recoding = Recoding(targets, labels, sizes, before.n_items, False, one_group, repeats)
-    remaining = Remaining.of(before, recoding, recoding.changes(before))
+    return Remaining.of(before, recoding, recoding.changes(before))
+
+
+def _with_dropped(result: Anonymized, label: Hashable, before: Itemsets, kept: Mask) -> Anonymized:
+    """Return a result whose losses and bound count the dropped occurrences as suppressed."""
+    if "generalized" not in result.mapping or "column" in result.mapping or len(result.published) > 1:
+        hint = "release prepared.frame, whose results do not count what was dropped"
+        problem = "max_items needs a release of one list column, in rows, without a second table"
+        raise ParameterError(problem, where="steps", hint=hint)
+    remaining = remaining_of(result, label, before, kept)
     total, dropped = len(kept), int((~kept).sum())
     loss: dict[Hashable, float] = result.loss.to_dict()
     loss |= {name: (round(loss[name] * (total - dropped)) + dropped) / total for name in _COUNTED}

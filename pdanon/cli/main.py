@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon import guarantees
+from pdanon.algorithms.preparation import prepare
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.requests import Parameters, read_named_request
 from pdanon.cli.checks import (
@@ -91,6 +92,7 @@ from pdanon.errors import (
 )
 from pdanon.evaluation import plotting
 from pdanon.evaluation.after import after
+from pdanon.evaluation.alternatives import alternatives, has_alternatives
 from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence import Evidence, read_json
 from pdanon.evaluation.fingerprint import column_contents, fingerprint
@@ -231,9 +233,11 @@ def _profile(arguments: Arguments) -> Outcome:
         return _describe(describe_file(arguments), arguments)
     with open_table(arguments) as table, stage("counting", has_bar=True):
         if isinstance(table, pd.DataFrame) and arguments.keep and not form_of(arguments).drops_columns:
-            places = {find_column(table, arguments.column), *label_positions(table, arguments.keep)}
+            named = [*arguments.keep, *(arguments.quasi or ())]
+            places = {find_column(table, arguments.column), *label_positions(table, named)}
             table = table.iloc[:, sorted(places)]
-        found = bound_function("profile", table, arguments.column, {})(k=arguments.k, m=arguments.m)
+        quasi = {"quasi": arguments.quasi} if arguments.quasi else {}
+        found = bound_function("profile", table, arguments.column, {})(k=arguments.k, m=arguments.m, **quasi)
     if isinstance(found, RawProfile):
         return _describe(found, arguments)
     look = _with_commands(found, arguments)
@@ -367,7 +371,25 @@ def _anonymize(arguments: Arguments) -> Outcome:
         write_whole(files, confidential, overwrite=arguments.overwrite)
     if in_chunks(result) and options.get("keep"):
         note(f"{name} publishes no other column, not even those of --keep")
-    return _outcome(arguments, facts_of_release(result), partial(print_release, result))
+    facts, show, code = _judge(result, frame, arguments)
+    return replace(_outcome(arguments, facts, show), code=code)
+
+
+def _judge(
+    result: Anonymized, original: pd.DataFrame, arguments: Arguments
+) -> tuple[Facts, Callable[[], object], int]:
+    """Return the facts of a release, the function that prints it, and the exit code.
+
+    If no count answers a question, others are made and measured.
+    """
+    facts, show, measured = facts_of_release(result), partial(print_release, result), None
+    if result.do_not_publish and has_alternatives(result):
+        limit = {} if arguments.time_limit is None else {"time_limit": arguments.time_limit}
+        with stage("measuring alternatives", has_bar=True):
+            measured = alternatives(original, result, **limit)
+        show = partial(print_release, result, measured)
+    code = 1 if arguments.strict and result.do_not_publish else 0
+    return facts | {"alternatives": measured}, show, code
 
 
 def _anonymize_files(
@@ -613,18 +635,23 @@ def _run(arguments: Arguments) -> Outcome:
         original = None if policy.is_streamed else policy.read()
         result = policy.run_stream(**allowed) if original is None else policy.run(original)
     shown: Iterable[str] = outputs
-    if isinstance(result, Anonymized):
+    facts, code = facts_of_release(result), 0
+    show_release: Callable[[], object] = partial(print_release, result)
+    if isinstance(result, Anonymized) and original is not None:
         with stage("writing"):
             policy.write(result, original, **allowed)
+        facts, show_release, code = _judge(
+            result, prepare(original, read_steps(policy.prepare)).frame, arguments
+        )
         shown = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page")
         shown = [name for name in (*shown, "links", "secret") if name in outputs]
 
     def show() -> None:
-        print_release(result)
+        show_release()
         for name in shown:
             print(f"  {name:10} {outputs[name]}")
 
-    return Outcome(facts_of_release(result), show, files=outputs)
+    return Outcome(facts, show, code, files=outputs)
 
 
 def _compare(arguments: Arguments) -> Outcome:

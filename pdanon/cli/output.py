@@ -40,7 +40,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.timing import SETTINGS
-from pdanon.recoding.counts import class_sizes, loss_lines
+from pdanon.recoding.counts import class_sizes, loss_lines, percent
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, unmodified_lines
 from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import REMEDY
@@ -202,11 +202,13 @@ def streamed_lines(result: Streamed) -> Lines:
     yield from loss_lines(result.mapping, result.loss)
 
 
-def print_release(result: Anonymized | Streamed) -> None:
-    """Print the algorithms that were tried, and the release."""
+def print_release(result: Anonymized | Streamed, measured: pd.DataFrame | None = None) -> None:
+    """Print the algorithms that were tried, the release, and its alternatives if they were measured."""
     print_tried(result.tried)
     if isinstance(result, Anonymized):
         print(result)
+        if measured is not None:
+            print_alternatives(measured)
         return
     print(f"Anonymized: {result.rows} rows, {result.parameters['algorithm']}")
     if result.sample is not None:
@@ -214,6 +216,16 @@ def print_release(result: Anonymized | Streamed) -> None:
     print(f"  guarantee  {result.guarantee!r}, audited")
     for name, text in streamed_lines(result):
         print(f"  {name:<10} {text}")
+
+
+def print_alternatives(measured: pd.DataFrame) -> None:
+    """Print other releases, what their counts are off by, and their calls."""
+    print("Instead, measured: errors of the counts of an item, a pair, a combination of quasi-identifiers")
+    for line in measured.iloc[1:].to_dict("records"):
+        errors = [line[name] for name in ("singles", "pairs", "values") if name in line]
+        errors = [percent(each) for each in errors if not pd.isna(each)]
+        found = line["reason"] if not errors else ", ".join(errors)
+        print(f"  {line['change']}: {found}\n    -> {line['call']}")
 
 
 def print_tried(tried: pd.DataFrame | None) -> None:

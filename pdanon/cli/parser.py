@@ -191,6 +191,7 @@ _OF_ALL = {
     "--quiet": switch("print only warnings and errors: no result, progress or notes"),
 }
 _OUTSIDE = switch("let the policy write outside its own directory (default: refuse)")
+_STRICT = switch("exit code 1 if no count of the release answers a question, or almost nothing is left")
 _PATHS = "a file, a directory, a path with wildcards or a URI"
 _STREAM_HELP = f"read Parquet in parts, for tables larger than memory: IN is {_PATHS}"
 _IN = one("the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl", "IN")
@@ -284,6 +285,7 @@ _PROFILE = {
     "-m": one(f"{KNOWN_HELP} (default: 3)", kind=int, default=3),
     **_FORM,
     **_PREPARE,
+    "--quasi": _QUASI,
     "--keep": several("other columns to describe (default: all columns of a table with lists)", "COLUMN"),
     "--report": file("write the profile as a page, not for publication: .html", new_page),
 }
@@ -360,6 +362,7 @@ _ANONYMIZE: _Arguments = {
         "SHARE",
         float,
     ),
+    "--strict": _STRICT,
     **_UNIT,
     "--counts": switch("with --unit: publish every line, and cover how often a person has a label"),
 }
@@ -447,7 +450,7 @@ _ASSESS = {
     **_FORM,
     "--out": _OUT,
 }
-_RUN = {"policy": one("a TOML file", "POLICY", Path), "--allow-outside": _OUTSIDE}
+_RUN = {"policy": one("a TOML file", "POLICY", Path), "--allow-outside": _OUTSIDE, "--strict": _STRICT}
 _COMPARE = {
     "policy": one("a TOML file with a table [compare]", "POLICY", Path),
     "--all": switch("print all configurations, however many"),

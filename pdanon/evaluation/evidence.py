@@ -138,7 +138,8 @@ def collect(
     if assessment is not None:
         risk["attacks"] = _describe_attacks(check_assessment(assessment))
     tables = _tables(result, original, redact)
-    alerts = [*filter(None, [shortfall(result.parameters, guarantee), dropped_alert(result), result.useless])]
+    alerts = [*filter(None, [shortfall(result.parameters, guarantee), dropped_alert(result)])]
+    alerts += [result.do_not_publish] if result.do_not_publish else []
     facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
     facts["verdict"] |= confirmed
     return Evidence(

@@ -47,12 +47,13 @@ from pdanon.evaluation.readings import (
     spelling_alerts,
     tree_alerts,
 )
+from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.columns import find_column, find_quasi
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import value_numbers
 from pdanon.itemsets.libraries import holds_tables
@@ -329,7 +330,12 @@ class Profile:
 
 @called_by_name
 def profile(
-    frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int = 5,
+    m: int = 3,
+    quasi: Sequence[Hashable] | None = None,
 ) -> Profile | RawProfile:
     """Profile a raw table before anonymization.
 
@@ -343,6 +349,8 @@ def profile(
         Number of matching rows that counts as safe; at least 2.
     m : int
         Maximum number of known items for which the risk is counted; at least 1.
+    quasi : sequence of hashable, optional
+        Other columns that the attacker knows as well.
 
     Returns
     -------
@@ -392,14 +400,27 @@ def profile(
     if raw is not None:
         return raw
     others = frame.iloc[:, [place for place in range(frame.shape[1]) if place != position]]
-    return profile_of(itemsets, frame.columns[position], others, k=k, m=m)
+    known: dict[str, Any] = {}
+    if quasi is not None:
+        places = find_quasi(frame, quasi)
+        known = {"classes": equal_rows(frame, places), "quasi": [frame.columns[place] for place in places]}
+    return profile_of(itemsets, frame.columns[position], others, k=k, m=m, **known)
 
 
-def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: int, m: int) -> Profile:
+def profile_of(
+    itemsets: Itemsets,
+    label: Hashable,
+    others: pd.DataFrame,
+    *,
+    k: int,
+    m: int,
+    classes: Numbers | None = None,
+    quasi: Sequence[Hashable] = (),
+) -> Profile:
     """Profile an encoded column as `profile`, with the other columns of all or only the first rows."""
     k = check_k(k)
     with show_activity("profile"):
-        risks = risk_of(itemsets, k=k, m=m)
+        risks = risk_of(itemsets, k=k, m=m, classes=classes)
     index, n_rows = SupportIndex.of(itemsets), len(others)
     series = [column for _, column in others.items()]
     numbers = [*map(value_numbers, series)]
@@ -420,7 +441,7 @@ def profile_of(itemsets: Itemsets, label: Hashable, others: pd.DataFrame, *, k: 
         unmodified=together,
         tails=_tails(index, k),
         alerts=(
-            *_alerts(itemsets, index, columns, together, risks, k),
+            *_alerts(itemsets, index, columns, together, risks, k, quasi),
             *tree_alerts(itemsets, label),
             *_quasi_identifier_alerts(others, columns),
         ),
@@ -544,6 +565,7 @@ def _alerts(
     together: UnmodifiedColumns,
     risks: pd.DataFrame,
     k: int,
+    quasi: Sequence[Hashable],
 ) -> Iterator[Alert]:
     named, n_rows = [*together.telling], together.rows
     if n_rows >= FEW:
@@ -567,7 +589,12 @@ def _alerts(
         if exposed:
             items = "1 item is" if known == 1 else f"{known} items are"
             what = f"for {percent(exposed)} of the rows, fewer than {k} rows match if {items} known"
-            hint, command = f"frame.txanon.anonymize(k={k}, m={known})", f"-k {k} -m {known}"
+            call, command = f"k={k}, m={known}", f"-k {k} -m {known}"
+            if quasi:
+                what += f" together with {', '.join(map(str, quasi))}"
+                call += f", quasi={[*quasi]}"
+                command += f" --quasi {' '.join(quote(str(each)) for each in quasi)}"
+            hint = f"frame.txanon.anonymize({call})"
             yield Alert(what, hint, f"pdanon anonymize IN OUT {command}")
 
 
@@ -593,7 +620,7 @@ def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) ->
             what = f"{each.missing:,} of {len(frame):,} rows have no value in {name!r}"
             hint = "in quasi=, a class with such a row gets the whole range: drop or fill these rows"
             yield Alert(what, hint, hint.replace("quasi=", "--quasi"))
-        if each.values >= _FEW_CODES and _are_codes(values):
+        if each.values >= _FEW_CODES and are_codes(values):
             codes = f"sorted(frame[{name!r}].dropna().astype(str).unique())"
             tree = f"pdanon.Hierarchy.prefixes({codes}, lengths=(1, 2, 3))"
             usable = "if its prefixes are regions or groups"
@@ -602,7 +629,7 @@ def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) ->
             yield Alert(f"column {name!r} looks like codes, such as postcodes", hint, command)
 
 
-def _are_codes(values: pd.Series[Any]) -> bool:
+def are_codes(values: pd.Series[Any]) -> bool:
     """Return whether all values look like codes whose prefixes have a meaning."""
     kinds = pd.api.types
     if kinds.is_integer_dtype(values.dtype):

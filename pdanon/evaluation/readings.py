@@ -34,7 +34,7 @@ _MOST_TRIED = 2  # columns of items of the same persons
 _WIDEST = 40  # letters of an example
 _BOX = "boxes to tick"
 _COMMAS = "numbers with decimal commas"
-_SHAPES = {  # of dates and codes; the first that fits is named
+SHAPES = {  # of dates and codes; the first that fits is named
     "dates": r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T].*)?",
     "times": r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?( ?[AaPp][Mm])?",
     "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
@@ -43,10 +43,10 @@ _SHAPES = {  # of dates and codes; the first that fits is named
     _COMMAS: r"[+-]?[0-9.]+(,[0-9]+)?",
 }
 _TREES = {  # of items, by their shape
-    _SHAPES["ATC codes"]: "atc({})",
-    _SHAPES["ICD-10 codes"]: "icd10({})",
+    SHAPES["ATC codes"]: "atc({})",
+    SHAPES["ICD-10 codes"]: "icd10({})",
     r"[0-9]+": "",  # numbers of products look like those of diagnoses
-    _SHAPES["ICD-9 codes"]: "icd9({})",
+    SHAPES["ICD-9 codes"]: "icd9({})",
     r".*[^ ] > [^ ].*": "paths({}, ' > ')",
     r"[^0-9/ ]([^/]*[^/ ])?/[^/ ].*": "paths({}, '/')",
 }
@@ -214,7 +214,7 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
         return "lists of objects in text" if any(map(objects_in, parsed)) else "lists in text"
     if texts and (number := type_of(column)) is not None:
         return NOUNS[number]
-    for name, shape in _SHAPES.items():
+    for name, shape in SHAPES.items():
         found = [*filter(re.compile(shape).fullmatch, texts)]
         if 10 * len(found) >= 9 * max(len(texts), 1) and (name != _COMMAS or "," in "".join(found)):
             return name

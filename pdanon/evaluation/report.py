@@ -265,7 +265,7 @@ def _verdict(result: Anonymized) -> str:
     kind, sentence = verdict(result)
     identifying = ". ".join(result.unmodified.sentences())
     alerts = [shortfall(result.parameters, result.guarantee), dropped_alert(result)]
-    alerts += [result.useless, identifying]
+    alerts += [result.do_not_publish, identifying]
     parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
     return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 

@@ -26,7 +26,7 @@ from pdanon.recoding.unmodified_columns import (
     refuse_risk,
 )
 from pdanon.recoding.upper_bounds import refuse_loss
-from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
+from pdanon.recoding.warnings import columns_left, items_left, unanswered, warn_if_short, warn_if_useless
 
 Rows_contra = TypeVar("Rows_contra", contravariant=True)
 Rows = TypeVar("Rows")
@@ -121,7 +121,8 @@ def release(
         useless = ". ".join(filter(None, (items, written.columns_left())))
         if decision.problem is None:  # the error describes an attempt
             refuse_loss(decision.loss, useless, max_loss or {})
-            warn_if_useless(useless, decision.guarantee)
+            few = unanswered(decision.loss, decision.guarantee, written.n_rows)
+            warn_if_useless(useless or few, decision.guarantee)
         return_unused()
         audit = written.audit(decision.guarantee)
         unmodified = written.check_unmodified(audit.guarantee, judged)

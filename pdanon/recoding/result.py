@@ -36,7 +36,7 @@ from pdanon.recoding.counts import (
 from pdanon.recoding.risk import risk_lines, risk_shares
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
-from pdanon.recoding.warnings import shortfall
+from pdanon.recoding.warnings import shortfall, unanswered
 
 # Functions that take a result or its frame, by name.
 _CALLS = {
@@ -275,6 +275,15 @@ class Anonymized(Labelled):
         with new_directory(directory) as draft:
             for name, table in tables.items():
                 to_parquet(table, draft / f"{name}.parquet")
+
+    @property
+    def do_not_publish(self) -> str:
+        """The reason not to publish the release, although its guarantee holds; empty if there is none.
+
+        It is almost empty (`useless`), or no count answers a question of its readers: those of items, of
+        pairs and of combinations of quasi-identifiers are all off by more than two thirds on average.
+        """
+        return self.useless or unanswered(self.loss, self.guarantee, len(self.frame))
 
     @property
     def passed_through(self) -> tuple[Hashable, ...]:
@@ -544,6 +553,8 @@ class Anonymized(Labelled):
 
 def headline(result: Anonymized) -> Lines:
     """Return the most important lines of a result: names and texts."""
+    if result.do_not_publish:
+        yield "verdict", f"do not publish this: {result.do_not_publish}"
     yield "guarantee", f"{result.guarantee!r}, {'audited' if result.holds else 'which does NOT hold'}"
     if result.classes is not None:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
@@ -567,8 +578,6 @@ def headline(result: Anonymized) -> Lines:
     yield from choice_lines(result.tried, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short
-    if result.useless:
-        yield "useless", result.useless
     if result.cut_short:
         yield "search", result.cut_short
 
@@ -593,6 +602,8 @@ def verdict(result: Anonymized) -> tuple[Verdict, str]:
         limit = ". Its unmodified columns identify rows, and are not covered"
     elif result.useless:
         limit = ", but keeps almost no information"
+    elif result.do_not_publish:
+        limit = ", but no count of it answers a question"
     promised = promise(result.guarantee, next(iter(recoded_lists(result)), None))
     return "warned" if limit else "holds", f"The release has its guarantee{limit}. {promised}"
 

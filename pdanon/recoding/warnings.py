@@ -48,11 +48,12 @@ def warn_if_short(parameters: Mapping[str, Any], guarantee: Guarantee) -> None:
 
 _SOME = 5  # percent of the occurrences
 _MILLION = 10**6  # errors are compared in millionths, as integers, so that equal ones compare equal
+_TWO_THIRDS = round(2 * _MILLION / 3)
 
 REMEDY = (
     "try pdanon.anonymize, which chooses among algorithms, or a smaller k or m; for items also "
     "pdanon.refine, sets (pcta) instead of a hierarchy, or a hierarchy with more levels; for other columns "
-    "fewer of them in quasi=, or hierarchies with more levels"
+    "fewer of them in quasi=, or hierarchies with more levels; pdanon.alternatives measures other releases"
 )
 
 
@@ -97,6 +98,18 @@ def items_left(
     return texts or _describe_errors(judged, loss, kind)
 
 
+def unanswered(loss: Mapping[str, float] | pd.Series[float], guarantee: Guarantee, n_rows: int) -> str:
+    """Describe errors of counts above two thirds, for items, pairs and combinations; empty unless all are."""
+    kinds = {"singles": "an item", "pairs": "a pair", "values": "a combination of quasi-identifiers"}
+    kinds = {name: kind for name, kind in kinds.items() if name in loss}
+    needed = {"singles", "pairs", *(["values"] if getattr(guarantee, "quasi", None) else [])}
+    errors = [round(_MILLION * float(loss[name])) for name in kinds]
+    if n_rows < FEW or not needed <= kinds.keys() or min(errors) <= _TWO_THIRDS:
+        return ""
+    found = ", ".join(f"{percent(loss[name])} of {kind}" for name, kind in kinds.items())
+    return f"No count answers a question: they are off by {found}"
+
+
 def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> str:
     """Describe the columns in which at least 95 % of the rows have the same value only in the release."""
     # Fewer than 20 rows are not checked.
@@ -111,7 +124,7 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
 
 
 def warn_if_useless(left: str, guarantee: Guarantee | None = None) -> None:
-    """Warn if there are descriptions of `items_left` or `columns_left`."""
+    """Warn if there are descriptions of `items_left` and `columns_left`, or of `unanswered`."""
     # The guarantee provides the hint if all that it protects is suppressed.
     if left:
         gone, remedy = _describe_suppressed(guarantee)

@@ -62,7 +62,13 @@ def test_without_an_algorithm_the_best_groups_are_written(run, sick, hidden):
 @pytest.mark.parametrize("asked", [{"p": 3}, {"rho": 0.5}])
 def test_what_is_asked_of_sensitive_items_protects_no_other_column(sick, asked):
     with pytest.raises(pdanon.ParameterError, match="do not protect quasi-identifiers"):
-        release_table(sick.assign(age=1), None, None, {}, {"sensitive": [FLU], "quasi": ["age"], **asked})
+        release_table(
+            sick.assign(age=1).txanon.prepare({}),
+            None,
+            None,
+            {},
+            {"sensitive": [FLU], "quasi": ["age"], **asked},
+        )
 
 
 def test_a_policy_asks_for_groups_without_an_algorithm(run, sick):

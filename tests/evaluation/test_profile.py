@@ -270,3 +270,17 @@ def test_long_tails_are_shown_without_a_name():
         in shown
     )
     assert SECRET not in shown
+
+
+def test_with_quasi_identifiers_the_risk_is_that_of_both():
+    frame = frame_of([["a", "b"], ["a"], ["b"], ["a", "b"]] * 6).assign(
+        age=[30, 40, 50] * 8, sex=["f", "m"] * 12
+    )
+    found = frame.txanon.profile(k=5, m=2, quasi=["age", "sex"])
+    expected = frame.txanon.risk(k=5, m=2, quasi=["age", "sex"])
+    pd.testing.assert_frame_equal(pd.DataFrame(found.risk), pd.DataFrame(expected))
+    assert any("together with age, sex" in alert.what for alert in found.alerts)
+    assert any("quasi=['age', 'sex']" in alert.hint for alert in found.alerts)
+    assert any("--quasi age sex" in alert.command for alert in found.alerts)
+    with pytest.raises(ColumnError, match="ages"):
+        frame.txanon.profile(quasi=["ages"])

@@ -62,3 +62,14 @@ def test_the_picture_has_a_cell_for_each():
         pdanon.plotting.tradeoff(pd.concat([table, table]), measure="pairs")
     with pytest.raises(ParameterError, match="lacks"):
         pdanon.plotting.tradeoff(table)
+
+
+def test_quasi_identifiers_are_known_as_well():
+    frame = BASKETS.assign(age=[20 + n % 3 for n in range(300)])
+    table = frame.txanon.tradeoff(
+        k=[5], m=[1], algorithm="rum_bound", quasi=["age"], delta=0.5, keep=["store"]
+    )
+    result = frame.txanon.rum_bound(k=5, m=1, quasi=["age"], delta=0.5, keep=["store"])
+    left = result.frame.txanon.risk(k=5, m=2, quasi=["age"])
+    assert table["below_k"].tolist() == [left.loc[2, "below_k"]]
+    assert table["pairs"].tolist() == [result.loss["pairs"]]

@@ -18,7 +18,7 @@ import pdanon
 import pdanon.stream
 from examples import examples
 from pdanon import KmAnonymity, UselessWarning
-from pdanon.recoding.warnings import columns_left, items_left
+from pdanon.recoding.warnings import columns_left, items_left, unanswered
 
 FLAT = {"*": ["a", "b", "c", "d"]}
 RARE = pd.DataFrame({"items": [["a"], ["b"]] * 15 + [["c"], ["d"]]})  # c and d are rare, and all become *
@@ -136,7 +136,7 @@ def test_a_release_of_one_label_warns_and_says_so_everywhere(tmp_path):
     assert caught[0].filename == __file__
     assert "hint:  try pdanon.anonymize" in str(caught[0].message)
     assert caught[0].message.what == result.useless
-    assert f"  useless    {result.useless}" in repr(result)
+    assert f"  verdict    do not publish this: {result.useless}" in repr(result)
     assert result.useless in result._repr_html_()
     result.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -198,7 +198,7 @@ def test_the_command_line_says_it(tmp_path, run):
     assert "pdanon: warning: 100 % of the occurrences of items became one label" in err
     assert "hint:  name no algorithm" in err
     assert "UselessWarning" not in err
-    assert "  useless    100 %" in out
+    assert "  verdict    do not publish this: 100 %" in out
 
 
 def test_quasi_identifiers_that_are_emptied_warn():
@@ -251,3 +251,97 @@ def test_nothing_is_left_of_the_diagnoses_below_a_hierarchy(data):
     with pytest.warns(UselessWarning, match="^100 % of the occurrences of items became one label"):
         pdanon.rum_bound(frame, k=10, m=2, delta=0.4, transaction=hidden, **asked)
     assert pdanon.rum_bound(frame, k=10, m=2, delta=0.4, **asked).useless == ""
+
+
+# --- Releases whose counts answer no question
+
+
+@pytest.mark.parametrize(
+    ("loss", "quasi", "answers"),
+    [
+        ({"singles": 0.67, "pairs": 0.67}, False, False),
+        ({"singles": 2 / 3, "pairs": 1.0}, False, True),
+        ({"singles": 1.2, "pairs": 0.66}, False, True),
+        ({"singles": 0.9, "pairs": 0.9, "values": 0.1}, True, True),
+        ({"singles": 0.9, "pairs": 0.9, "values": 0.9}, True, False),
+        ({"singles": 0.9, "pairs": 0.9}, True, True),  # the combinations are not measured
+        ({"NCP_relational": 0.9}, True, True),
+    ],
+)
+def test_counts_answer_nothing_if_all_are_off_by_more_than_two_thirds(loss, quasi, answers):
+    guarantee = pdanon.KKm(k=5, m=2, quasi=["age"]) if quasi else KmAnonymity(k=5, m=2)
+    assert bool(unanswered(loss, guarantee, 20)) is not answers
+    assert unanswered(loss, guarantee, 19) == ""
+
+
+@pytest.fixture(scope="module")
+def unusable():
+    """A table, and a release of it that answers no question."""
+    frame = pdanon.datasets.make_baskets(400, 200, random_state=0)[["items"]].assign(age=range(400))
+    frame["age"] %= 60
+    with warnings.catch_warnings(action="ignore"):
+        return frame, frame.txanon.pcta(k=5, m=3, keep=["age"])
+
+
+def test_a_release_that_answers_nothing_says_so_first(unusable, tmp_path):
+    frame, result = unusable
+    assert result.useless == ""
+    assert result.do_not_publish.startswith("No count answers a question: they are off by ")
+    assert repr(result).splitlines()[1] == f"  verdict    do not publish this: {result.do_not_publish}"
+    assert "no count of it answers a question" in result._repr_html_()
+    with pytest.warns(UselessWarning, match="^No count answers"):
+        frame.txanon.pcta(k=5, m=3, keep=["age"])
+    result.evidence(tmp_path / "evidence.json")
+    assert result.do_not_publish in (tmp_path / "evidence.json").read_text()
+
+
+@pytest.mark.slow
+def test_alternatives_are_what_their_calls_release(unusable):
+    frame, result = unusable
+    table = pdanon.alternatives(frame, result)
+    assert table["change"].tolist() == ["as it is", "another algorithm", "m=2", "deletions"]
+    assert not table["answers"][0]
+    assert table["pairs"][0] == result.loss["pairs"]
+    for line in table.iloc[1:].itertuples():
+        again = eval(line.call, {"frame": frame[["items"]]})
+        assert [line.singles, line.pairs] == [again.loss["singles"], again.loss["pairs"]]
+        assert line.answers is not bool(again.do_not_publish)
+
+
+@pytest.mark.slow
+def test_alternatives_of_quasi_identifiers_drop_or_coarsen_them():
+    frame = pdanon.datasets.make_baskets(200, 20, random_state=0)[["items"]]
+    frame = frame.assign(age=[20 + n % 53 for n in range(200)], sex=["f", "m"] * 100)
+    frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200) * 9, unit="D")
+    result = frame.txanon.anonymize(k=5, m=1, quasi=["age", "sex", "day"])
+    table = frame.txanon.alternatives(result, time_limit=20)
+    coarser = "coarser: 'age' in band 10, 'day' in period year"
+    without = [f"without {name!r}" for name in ("age", "sex", "day")]
+    alone = ["items alone, without other columns", "deletions, without other columns"]
+    assert table["change"].tolist() == ["as it is", *without, coarser, *alone]
+    for line in table.iloc[[1, 4]].itertuples():
+        again = eval(line.call, {"frame": frame})
+        assert [line.pairs, line.values] == [again.loss["pairs"], again.loss["values"]]
+
+
+def test_alternatives_need_a_release_of_one_list():
+    frame = pd.DataFrame({"age": range(40), "items": [["a"]] * 40})
+    with pytest.raises(pdanon.ParameterError, match=r"alternatives are known for(.|\n)*compare"):
+        pdanon.alternatives(frame, pdanon.mondrian(frame, k=5, quasi=["age"], keep=["items"]))
+    with pytest.raises(pdanon.ParameterError, match="result must be"):
+        pdanon.alternatives(frame, frame)
+    with pytest.raises(pdanon.ParameterError, match="time_limit"):
+        pdanon.alternatives(frame, frame.txanon.pcta(k=5, m=1, keep=["age"]), time_limit=0)
+
+
+@pytest.mark.slow
+def test_a_strict_command_fails_and_names_alternatives(unusable, tmp_path, run):
+    pdanon.to_parquet(unusable[0][["items"]], tmp_path / "in.parquet")
+    asked = ["anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "5", "-m", "3"]
+    asked[1:3] = [str(tmp_path / name) for name in asked[1:3]]
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert out.splitlines()[1].startswith("  verdict    do not publish this: No count answers")
+    assert "-> frame.txanon.anonymize(k=5, m=2)" in out
+    assert run(*asked, "--overwrite", "--strict")[0] == 1
+    assert run(*asked[:-4], "-k", "2", "-m", "1", "--overwrite", "--strict")[0] == 0
