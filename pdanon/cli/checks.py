@@ -77,6 +77,14 @@ def is_raw(arguments: Arguments) -> bool:
     return is_unknown and not arguments.stream and is_text(arguments.source)
 
 
+def has_no_items(arguments: Arguments) -> bool:
+    """Return whether an audit is of quasi-identifiers alone, in a text file whose form names no items."""
+    passed = {name for name in _FORM if getattr(arguments, name) is not None}
+    of_columns = arguments.command == "audit" and arguments.quasi and isinstance(arguments.m, DefaultNumber)
+    alone = not (passed - {"delimiter", "encoding", "types", "no_header"} or arguments.sensitive)
+    return bool(of_columns and alone and is_text(arguments.source))
+
+
 def describe_file(arguments: Arguments) -> RawProfile:
     """Describe a CSV file whose form is not specified, and the forms that fit."""
     path = arguments.source
@@ -198,7 +206,8 @@ def check_files(arguments: Arguments) -> None:
     if shown and not (arguments.report or arguments.evidence):
         hint = "pass --evidence evidence.json, --report release.html or both"
         raise ParameterError("--head and --control are of a page, and none is written", hint=hint)
-    if is_text(arguments.source) and not (form_of(arguments).has_no_joined_text or is_raw(arguments)):
+    reads_items = not (form_of(arguments).has_no_joined_text or is_raw(arguments) or has_no_items(arguments))
+    if is_text(arguments.source) and reads_items:
         _check_separator(arguments)
     if arguments.separator is not None or arguments.join is not None:
         return

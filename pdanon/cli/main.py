@@ -33,6 +33,7 @@ from pdanon.cli.checks import (
     check_table,
     describe_file,
     form_of,
+    has_no_items,
     inputs_of,
     is_raw,
     lacks_separator,
@@ -696,7 +697,9 @@ def _guarantee(arguments: Arguments) -> Guarantee:
     names = [name for name in signature(requested_guarantee).parameters if name != "lists"]
     request = {name: getattr(arguments, name) for name in names}
     read_options(request, arguments)
-    guarantee = requested_guarantee(**request)
+    if alone := has_no_items(arguments):
+        note("no column of items is named: the audit is of the quasi-identifiers alone")
+    guarantee = requested_guarantee(**request, lists=not alone)
     if isinstance(guarantee, guarantees.SensitiveGroups):
         guarantee = guarantee.with_classes(read_columns(arguments.classes, [*COUNTS]))
     return guarantee if mapping is None else guarantee.with_mapping(mapping)

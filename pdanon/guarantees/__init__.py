@@ -21,8 +21,9 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import item_array
+from pdanon.itemsets.codes import find_items, item_array
 from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.multisets import without_items
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_flag, is_number
@@ -121,6 +122,9 @@ def audit(
     """
     guarantee, column = read_guarantee(guarantee, column, k, m, mapping=mapping)
     items = item_array([suppressed] if pd.api.types.is_scalar(suppressed) else suppressed, "suppressed")
+    if mapping is not None and (find_items(items, mapping_values(mapping, "generalized")) >= 0).any():
+        hint = "leave it out of suppressed: rows with it count as rows of an item"
+        raise ParameterError("the mapping publishes a sign of suppression", where="suppressed", hint=hint)
     for label in list_labels(guarantee, column) if len(items) else ():
         place = find_column(frame, label)
         frame = with_column(frame, place, without_items(frame.iloc[:, place], items))

@@ -198,7 +198,8 @@ class Form:
     def _read_file(self, path: Path | str) -> Table:
         """Read a file as it is."""
         encoding = check_encoding(self.encoding or "utf-8")
-        if not self.has_no_joined_text and is_text(path):
+        names_items = self.column is not None or self.separator is not None
+        if names_items and not self.has_no_joined_text and is_text(path):
             return self._read_joined(Path(path), encoding)
         how = {"header": not self.no_header, "ragged": self.wide is not None}
         return read_lines(path, self.types, self.delimiter, encoding, **how)

@@ -52,6 +52,16 @@ def test_a_sign_that_is_an_item_after_all_hides_it():
     assert "Nobody has this item" in pdanon.audit.__doc__
 
 
+def test_a_sign_that_the_mapping_publishes_is_an_item():
+    frame = frame_of([["a", "*"], ["a"], ["a"]])
+    mapping = pd.DataFrame(
+        {"group": 0, "item": ["a", "*", "b"], "generalized": ["a", "*", None], "support": 1}
+    )
+    with pytest.raises(ParameterError, match="publishes a sign of suppression"):
+        frame.txanon.audit(k=2, m=1, suppressed="*", mapping=mapping)
+    assert not frame.txanon.audit(k=2, m=1, suppressed="b", mapping=mapping).holds
+
+
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [({"*": 1}, ParameterError), ([None], ItemsetDtypeError), ([["*"]], ItemsetDtypeError)],
@@ -79,6 +89,61 @@ def test_the_command_counts_a_sign_as_absent(tmp_path, monkeypatch, capsys):
         main(["audit", "out.csv", *read, "--suppressed", "*", "--previous", "out.csv", "--key", "items"]) == 2
     )
     assert "--suppressed is of one release" in capsys.readouterr().err
+
+
+# --- files in the forms that other tools write
+
+
+def audit_file(tmp_path, text, *options):
+    path = tmp_path / "released.csv"
+    path.write_text(text)
+    return main(["audit", str(path), *options])
+
+
+ARX = "age;gender;zip\n<50;*;816**\n<50;*;816**\n>=50;*;819**\n>=50;*;819**\n<50;*;819**\n<50;*;819**\n"
+QUASI = ("--quasi", "age", "gender", "zip")
+
+
+@pytest.mark.parametrize(
+    ("extra", "k", "code"),
+    [
+        ("", "2", 0),
+        ("", "3", 1),
+        ("*;*;*\n*;*;*\n", "2", 0),
+        # ARX calls this 2-anonymous. Whoever misses a person in all other classes knows that it is this row.
+        ("*;*;*\n", "2", 1),
+    ],
+)
+def test_columns_that_arx_generalized_are_audited_without_a_column_of_items(tmp_path, capsys, extra, k, code):
+    assert audit_file(tmp_path, ARX + extra, "-k", k, *QUASI) == code
+    captured = capsys.readouterr()
+    assert f"KAnonymity(k={k}, quasi=('age', 'gender', 'zip'))" in captured.out
+    assert "of the quasi-identifiers alone" in captured.err
+
+
+@pytest.mark.parametrize("more", [("-m", "2"), ("--sensitive", "a", "-l", "2"), ("--column", "zip")])
+def test_a_file_with_items_needs_its_form(tmp_path, capsys, more):
+    assert audit_file(tmp_path, ARX, "-k", "2", *QUASI, *more) == 2
+    assert "a CSV file needs" in capsys.readouterr().err
+
+
+AMNESIA = "codes\nE11|drinks\ndrinks|E11\n*|E11\nE11\n"  # a node, the root, and no item twice in a row
+
+
+def test_sets_of_amnesia_have_nodes_and_its_root(tmp_path):
+    form = ("--column", "codes", "--separator", "|", "-k", "2", "-m", "2")
+    assert audit_file(tmp_path, AMNESIA, *form) == 1
+    assert audit_file(tmp_path, AMNESIA, *form, "--suppressed", "*") == 0
+    beside = "age,codes\n30-39,E11|drinks\n30-39,drinks|E11\n,E11\n,*|E11\n"
+    assert audit_file(tmp_path, beside, *form, "--quasi", "age", "--suppressed", "*") == 0
+    assert audit_file(tmp_path, beside, *form, "--quasi", "age") == 1
+
+
+def test_a_missing_value_of_sdcmicro_matches_missing_ones_only(tmp_path):
+    """sdcMicro counts three rows that match the first; here, the rows of 30 show that they are not it."""
+    rows = '"sex","age"\n"f",NA\n"f",30\n"f",30\n'
+    assert audit_file(tmp_path, rows, "-k", "2", "--quasi", "sex", "age") == 1
+    assert audit_file(tmp_path, rows + '"f",NA\n', "-k", "2", "--quasi", "sex", "age") == 0
 
 
 def test_many_quasi_identifiers_are_shortened():
