@@ -151,6 +151,12 @@ def open_text(path: Path) -> Iterator[pa.NativeFile]:
         yield file
 
 
+def _is_partly_utf8(path: Path) -> bool:
+    """Return whether a line with more than ASCII characters is UTF-8 text."""
+    with open_text(path) as file, io.BufferedReader(file) as lines:
+        return any(not line.isascii() and "\ufffd" not in line.decode("utf-8", "replace") for line in lines)
+
+
 def spans_lines(column: pa.Array | pa.ChunkedArray) -> bool:
     """Return whether a text holds an end of line, as after a quote that is not closed."""
     ends = [pc.any(pc.match_substring(column, mark), min_count=0).as_py() for mark in "\r\n"]
@@ -254,6 +260,9 @@ class TextLines:
             if line is not None:
                 problem = f"it is not {self.encoding.upper()} text"
                 hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
+                if self.encoding == "utf-8" and _is_partly_utf8(path):
+                    problem = "it has two encodings: other lines are UTF-8"
+                    hint = "decode each line as UTF-8 or, if that fails, as cp1252, and save all as UTF-8"
             elif problem == UNEVEN:
                 line = self.first_uneven()
         where = str(path) if line is None else f"{path}, line {line:,}"
