@@ -227,9 +227,8 @@ def anonymize(
     - ``DisassociatedKm``: `disassociate`.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
     - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
-      0.25 and 0.5. The items become sets, which are refined. For ``KKm`` and the losses of
-      `local_suppression`, items are also deleted by it. For ``KLm`` with a hierarchy, known items also become
-      nodes.
+      0.25 and 0.5. The items become sets, which are refined. For the losses of `local_suppression`, items are
+      also deleted by it. For ``KLm`` with a hierarchy, known items also become nodes.
 
     Sets and nodes are compared by one measure: a label counts the occurring items that it stands for, so
     ``tried`` may differ from ``result.loss``. A kept item costs 0, and a suppressed one 1. Otherwise NCP is

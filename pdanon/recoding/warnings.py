@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ReleaseWarning, UselessWarning, warn
 from pdanon.guarantees.k_anonymity import PublicK
-from pdanon.guarantees.km import KmAnonymity, LmDiversity
+from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.equality import value_numbers
@@ -85,7 +85,7 @@ def items_left(
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)
-    if isinstance(guarantee, (KmAnonymity, LmDiversity)) and has_one_label(judged):
+    if isinstance(guarantee, (KmAnonymity, LmDiversity, PrivacyConstraints)) and has_one_label(judged):
         judged = judged.assign(group=0)  # its groups are rows that lose the same items
     if "column" not in mapping:
         return (

@@ -345,7 +345,8 @@ def _keep(
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
-        kept = deletions.protect_secrets(rows, guarantee, hidden, worth, seed, report, start)
+        most = k, guarantee.m, guarantee.l
+        kept = deletions.protect_secrets(rows, *most, hidden, worth, seed, report, start)
         kept = deletions.with_single_items(rows, kept, k)
     elif isinstance(guarantee, PrivacyConstraints):
         listed = table.images(constraint_table(guarantee.constraints, table.itemsets))
@@ -425,15 +426,23 @@ def _delete_in_class(
     report: Report,
     *,
     weights: Numbers | None = None,
+    l: int = 1,  # noqa: E741
+    hidden: Mask | None = None,
 ) -> Codes:
     """Return the item of each occurrence of a class of rows; -1 if the occurrence is deleted."""
+    # At most 1/l of the rows that match have one of the sensitive items, which ``hidden`` tells.
     rows, places = _distinct_rows(index)
     worth = np.ones(index.n_items) if weights is None else weights / WEIGHT_STEPS
     prices = worth[rows.codes] * np.repeat(rows.weights, rows.lengths)
     first = _seed(None)
-    tried = (deletions.protect(rows, k, m, worth, seed, report) for seed in range(first, first + _TRIES))
+    protect = partial(deletions.protect, rows, k, m)
+    if hidden is not None:
+        protect = partial(deletions.protect_secrets, rows, k, m, l, hidden)
+    tried = (protect(worth, seed, report) for seed in range(first, first + _TRIES))
     kept = min(tried, key=lambda kept: prices[~kept].sum())
-    kept = deletions.with_enough_emptied(rows, deletions.with_single_items(rows, kept, k), k)
+    kept = deletions.with_single_items(rows, kept, k)
+    if hidden is None:  # another row less would make a sensitive item likelier
+        kept = deletions.with_enough_emptied(rows, kept, k)
     return np.where(kept[places], index.codes, np.int32(-1))
 
 

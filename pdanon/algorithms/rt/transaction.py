@@ -64,7 +64,7 @@ class Transaction:
     sensitive : iterable, optional
         Items that must not be inferred. An attacker does not know them. They are published as they are, or
         suppressed in a class where too few rows hide them. Requires ``l``, and ``"pcta"``, ``"coat"``,
-        ``"upcta"``, ``"apriori"``, ``"hghs"`` or ``"mhghs"``.
+        ``"upcta"``, ``"local_suppression"``, ``"apriori"``, ``"hghs"`` or ``"mhghs"``.
     l : int, optional
         At most 1/l of the rows that match an attacker's knowledge have a sensitive item; at least 2.
     order : {"btd", "tum"}
@@ -149,8 +149,11 @@ class Transaction:
             hint = "join the lists into one column, and begin each item with the name of its column"
             raise ParameterError("sensitive items must be in one list column", where="columns", hint=hint)
         record = _record(self.algorithm)
-        if self.algorithm not in _DIVERSE_NODES and not (record.sets and record.recodes == "items"):
-            hint = 'use "pcta", "coat" or "upcta", or "apriori", "hghs" or "mhghs" with a hierarchy'
+        if self.algorithm not in _DIVERSE_NODES and record.sets is None:
+            hint = (
+                'use "pcta", "coat", "upcta" or "local_suppression", or "apriori", "hghs" or "mhghs" with a '
+                "hierarchy"
+            )
             problem = "the algorithm cannot hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
@@ -174,7 +177,7 @@ def ways_of(configurations: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[Wa
     for order, options in configurations:
         ways += [Way(each, order, options) for each in (KKm, KLm)]
         deleting, cutting = ({**options, "transaction": name} for name in ("local_suppression", "apriori"))
-        ways.append(Way(KKm, order + 50, deleting, losses=LOWERED_BY_DELETIONS))
+        ways += [Way(each, order + 50, deleting, losses=LOWERED_BY_DELETIONS) for each in (KKm, KLm)]
         ways.append(Way(KLm, order + 50, cutting, needs="hierarchy"))
     return tuple(ways)
 
@@ -538,7 +541,10 @@ def _by_sets(
     search = ClassSearch(km, blocks=kinds, loss="balanced") if refine and not deletes else None
     k, hidden = km.k, None
     if secrets is not None:
-        decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
+        if deletes:
+            decide = partial(_diverse_deletions, sets_of, km, weights, secrets)
+        else:
+            decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
         search, k, hidden = None, 0, secrets.hidden
     measured = transaction.tum, transaction.order
     return TransactionSide(
@@ -648,6 +654,25 @@ def _diverse_sets(
         shown = np.flatnonzero(secrets.singles > 0)
         labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
     return labels[index.codes]
+
+
+def _diverse_deletions(
+    delete: Callable[..., Codes],
+    km: KmAnonymity,
+    weights: Numbers | None,
+    hiding: _Secrets,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    known, secrets = hiding.split(index, items)
+    shown = secrets.singles > 0
+    if known.n_non_empty >= km.k:
+        shown |= ~hiding.hidden[items]
+    result, chosen = np.full(len(index.codes), -1, np.int32), shown[index.codes]
+    rows, own = index.keep_items(shown), None if weights is None else weights[items]
+    least = {"l": hiding.diversity, "hidden": hiding.hidden[items], "weights": own}
+    result[chosen] = delete(rows, None, 0, km.k, km.m, report_nothing, **least)
+    return result
 
 
 def _sets(

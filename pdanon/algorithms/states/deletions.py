@@ -10,10 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pdanon._kernels import deletions
-from pdanon.guarantees import LmDiversity
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets
 from pdanon.guarantees.named import unite_itemsets
-from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
@@ -63,7 +61,9 @@ def protect(
 
 def protect_secrets(
     rows: SupportIndex,
-    guarantee: LmDiversity,
+    k: int,
+    m: int | None,
+    l: int,  # noqa: E741
     hidden: Mask,
     worth: Floats,
     seed: int,
@@ -72,20 +72,19 @@ def protect_secrets(
 ) -> Mask:
     """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item."""
     # ``hidden`` tells which items are sensitive. They are kept.
-    k, share = check_k(guarantee.k), Fraction(1, guarantee.l)
 
     def list_threats(chosen: Mask) -> ItemsetTable:
         """List rare itemsets; and others with the sensitive item that most of their rows have."""
         left = kept_rows(base, chosen)
         known, secrets = left.keep_items(~hidden), left.keep_items(hidden)
-        found = Breaches(known, secrets, share, guarantee.m, k).threats()
+        found = Breaches(known, secrets, Fraction(1, l), m, k).threats()
         told = np.where(found.supports < k, -1, likeliest_secrets(known, secrets, found)[0])
         secret = ItemsetTable.listed(told[told >= 0], offsets_of(told >= 0))
         return unite_itemsets(found, secret, rows.n_items)
 
     kept = hidden[rows.codes]
     own = None if start is None else start.within(~kept)
-    kept[~kept] = protect(rows.keep_items(~hidden), k, guarantee.m, worth, seed, report, own)
+    kept[~kept] = protect(rows.keep_items(~hidden), k, m, worth, seed, report, own)
     base = kept_rows(rows, kept)
     kept[kept] = break_up(base, list_threats, np.where(hidden, -1.0, worth))
     return kept

@@ -47,6 +47,40 @@ def test_each_row_keeps_a_part_and_no_class_has_a_rare_itemset(name, rows, k, m)
         assert len({(cells[row], lost[row]) for row in members}) == 1
 
 
+@pytest.mark.parametrize("name", sorted(OWN))
+@settings(max_examples=examples(60))
+@given(datasets(least=4, items="uvwxst"), st.integers(2, 3), st.none() | st.integers(1, 3))
+def test_sensitive_items_are_kept_where_a_class_can_hide_them(name, rows, diversity, m):
+    frame = frame_with(rows)
+    secret = frozenset("st") & frozenset().union(*rows_of(frame))
+    if not secret:
+        return
+    result = deleting(name, frame, m=m, sensitive=sorted(secret), l=diversity)
+    assert result.guarantee == pdanon.KLm(k=2, l=diversity, m=m, quasi=QUASI, sensitive=sorted(secret))
+    before, after = rows_of(frame), rows_of(result.frame)
+    assert all(now <= row for row, now in zip(before, after, strict=True))
+    assert not any(naive.klm_broken(published(result.frame), 2, diversity, m, secret))
+    cells = [cell for cell, _ in published(result.frame)]
+    for item in secret:
+        for cell in {cell for cell, row in zip(cells, after, strict=True) if item in row}:
+            assert sum(
+                item in row for own, row in zip(cells, after, strict=True) if own == cell
+            ) * diversity <= (cells.count(cell))
+    for group in {*result.groups}:
+        members = [row for row, own in enumerate(result.groups) if own == group]
+        for item in secret:
+            shown = [row for row in members if item in after[row]]
+            assert shown in ([], [row for row in members if item in before[row]])
+
+
+def test_deletions_break_up_what_tells_a_sensitive_item():
+    """Of seven rows with a, four have s. These lose a, and keep s."""
+    frame = pd.DataFrame({"age": [30] * 15, "items": [["a", "s"]] * 4 + [["a"]] * 3 + [["b"]] * 8})
+    items = pdanon.Transaction("local_suppression", sensitive=["s"], l=2)
+    result = pdanon.rfirst(frame, k=3, m=2, quasi=["age"], transaction=items)
+    assert rows_of(result.frame) == [{"s"}] * 4 + [{"a"}] * 3 + [{"b"}] * 8
+
+
 def test_items_keep_their_type_and_names():
     frame = pd.DataFrame({"age": [1, 1, 2, 2], "items": [[1, 2], [1, 3], [1, 2], [2]]})
     result = pdanon.rfirst(frame, k=2, m=2, quasi=["age"], transaction="local_suppression")
@@ -111,7 +145,7 @@ def test_it_is_explained_and_attacked_row_by_row():
 
 def test_what_it_cannot_do_is_refused():
     with pytest.raises(ParameterError, match=r'cannot hide sensitive items(?s:.)*hint:  use "pcta"'):
-        pdanon.Transaction("local_suppression", sensitive=["u"], l=2)
+        pdanon.Transaction("lra", hierarchy=2, sensitive=["u"], l=2)
     with pytest.raises(ParameterError, match="takes no hierarchy"):
         pdanon.Transaction("local_suppression", hierarchy={"any": list("uvwxyz")})
     frame = many_rows()
