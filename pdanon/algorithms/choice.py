@@ -14,7 +14,15 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._starting import UnfitStartError
-from pdanon.algorithms.losses import LOSSES, MEANING, READABLE, WITH_MEANING, check_meaning, counts_error
+from pdanon.algorithms.losses import (
+    LOSSES,
+    OWN,
+    READABLE,
+    WITH_MEANING,
+    counts_error,
+    default_loss,
+    read_loss,
+)
 from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
@@ -58,7 +66,6 @@ from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
-from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.labels import Labels, check_labels
@@ -124,7 +131,7 @@ def anonymize(
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    loss: str | None = None,
+    loss: str | Callable[[pd.DataFrame, Anonymized], float] | Any = None,
     max_loss: Mapping[str, float] | None = None,
     max_named: float | None = None,
     time_limit: float = 60,
@@ -155,12 +162,14 @@ def anonymize(
         Blocks of items, as for `upcta`. Only items of the same block are then published as one.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    loss : str, optional
+    loss : str, callable or Workload, optional
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
         any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. With a ``hierarchy`` also
         ``"meaning"``: the share of its levels on which the items of a label have no common node, averaged
-        over the occurrences. By default ``"balanced"``, as in `refine`, for ``KmAnonymity`` and
-        ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and ``"NCP"`` for others. See the notes.
+        over the occurrences. Or a function of the frame and the result that returns a number, or a workload:
+        the average relative error of its answers. By default ``"balanced"``, as in `refine`, for
+        ``KmAnonymity`` and ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and ``"NCP"`` for
+        others. See the notes.
     max_loss : mapping, optional
         Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
         or an almost empty one, is then an error.
@@ -283,8 +292,8 @@ def anonymize(
     if check_labels(labels) != "set":
         given["labels"] = labels
     ways = _steps(guarantee, given)
-    unnamed = loss is None
-    loss, losses = _read_loss(loss, guarantee, hierarchy)
+    unnamed, default = loss is None, default_loss(LOSSES[type(guarantee)])
+    loss, losses = read_loss(loss, guarantee, hierarchy, frame)
     ways = _suited(ways, loss)
     measure, lowered = losses[loss], _lowered(loss, losses)
     if utility is not None:
@@ -296,7 +305,7 @@ def anonymize(
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
         ways = [step for step in ways if loss in LOWERED_BY_DELETIONS or not step.is_local]
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
-    if loss != (default := _default_loss(losses)):
+    if loss != default:
         trials.usual = _Usual(_lowered(default, losses), losses[default])
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
@@ -308,30 +317,11 @@ def anonymize(
     return trials.outcome()
 
 
-def _read_loss(
-    loss: str | None, guarantee: Guarantee, hierarchy: Any
-) -> tuple[str, Mapping[str, Callable[[Anonymized], float]]]:
-    """Return the name of the loss to minimize, by default that of the guarantee, and all its losses."""
-    losses = LOSSES[type(guarantee)]
-    if loss is None:
-        return _default_loss(losses), losses
-    if isinstance(guarantee, WITH_MEANING):
-        losses = {**losses, **MEANING}
-    name = find_name(loss, losses, "loss of this guarantee", where="loss")
-    check_meaning(name, hierarchy)
-    return name, losses
-
-
 def _lowered(loss: str, losses: Collection[str]) -> str:
     """Return the loss that refinement lowers for the sake of another: balanced for those it consists of."""
     if loss in ("LM", "NCP", "UL") or "balanced" not in losses:
         return "LM" if loss == "LM" else "NCP"
     return "meaning" if loss == "meaning" else "balanced"
-
-
-def _default_loss(losses: Collection[str]) -> str:
-    """Return the loss that is minimized if none is named."""
-    return next(name for name in ("counts", "balanced", "NCP") if name in losses)
 
 
 def _with_default(step: Step, loss: str) -> list[Step]:
@@ -370,7 +360,7 @@ def _suited(ways: Iterable[Step], loss: str) -> list[Step]:
     return [
         step._replace(way=replace(step.way, losses=(), floor=None)) if step.way.floor and named else step
         for step in ways
-        if (named := loss in step.way.losses) or step.way.floor or not step.way.losses
+        if (named := loss in (*step.way.losses, OWN)) or step.way.floor or not step.way.losses
     ]
 
 
@@ -773,7 +763,7 @@ def choose(
         name = type(guarantee).__name__
         hint = "read the table into memory, or request another guarantee, such as k and m"
         raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
-    name, losses = _read_loss(loss, guarantee, given.get("hierarchy"))
+    name, losses = read_loss(loss, guarantee, given.get("hierarchy"), sample)
     known, measure = _suited(known, name), losses[name]
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"guarantee": guarantee}

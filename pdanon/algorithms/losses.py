@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from math import hypot
+from math import hypot, isfinite
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,10 @@ from pdanon.guarantees import (
     SensitiveGroups,
     TransactionalK,
 )
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.mapping import is_kept
+from pdanon.itemsets.validation import describe, find_name, is_number
 from pdanon.recoding.loss import count_pairs, sampling_error
 from pdanon.recoding.result import Anonymized, recoded_lists
 
@@ -80,6 +82,26 @@ def counts_error(frame: pd.DataFrame, result: Anonymized) -> float:
     return hypot(*(sampling_error(result.loss[name], n) for name, n in populations.items())) / 2
 
 
+def _loss_of_caller(loss: Any, frame: pd.DataFrame) -> Callable[[Anonymized], float]:
+    """Return the loss of a result by a function of the frame and the result, or by a workload."""
+    measure = getattr(loss, "are", loss)
+    if not callable(measure):
+        hint = "pass a name, a pdanon.Workload, or a function of the frame and the result"
+        problem = "there is no such loss of this guarantee"
+        raise ParameterError(problem, where="loss", got=type(loss).__name__, hint=hint)
+
+    def lost(result: Anonymized) -> float:
+        value = measure(frame, result)
+        value = getattr(value, "are", value)
+        if not is_number(value) or not isfinite(value):
+            hint = "return a finite number, which is lower for a better release"
+            got = describe(value) if is_number(value) else type(value).__name__
+            raise ParameterError("the loss of a release is no number", where="loss", got=got, hint=hint)
+        return float(value)
+
+    return lost
+
+
 READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
 _OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
 _OF_SETS = _OF_ITEMS | {"balanced": _balanced}
@@ -118,3 +140,27 @@ LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KKm: _OF_BOTH,
     KLm: _OF_BOTH,
 }
+
+
+def default_loss(losses: Collection[str]) -> str:
+    """Return the loss that is minimized if none is named."""
+    return next(name for name in ("counts", "balanced", "NCP") if name in losses)
+
+
+OWN = "the loss of the caller"
+
+
+def read_loss(
+    loss: Any, guarantee: Guarantee, hierarchy: Any, frame: pd.DataFrame
+) -> tuple[str, Mapping[str, Callable[[Anonymized], float]]]:
+    """Return the name of the loss to minimize, by default that of the guarantee, and all its losses."""
+    losses = LOSSES[type(guarantee)]
+    if loss is None:
+        return default_loss(losses), losses
+    if not isinstance(loss, str):
+        return OWN, {**losses, OWN: _loss_of_caller(loss, frame)}
+    if isinstance(guarantee, WITH_MEANING):
+        losses = {**losses, **MEANING}
+    name = find_name(loss, losses, "loss of this guarantee", where="loss")
+    check_meaning(name, hierarchy)
+    return name, losses

@@ -18,6 +18,7 @@ from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import FRAMES
 from hypothesis import assume, given, settings, strategies as st
 from naive import itemsets as naive
+from pdanon.metrics import patterns
 
 import pdanon
 from examples import ALL, examples
@@ -858,3 +859,55 @@ def test_quasi_identifiers_beside_k_and_m_are_short_for_their_guarantee():
     assert result.guarantee == KKm(k=3, m=1, quasi=["age"])
     with pytest.raises(pdanon.ParameterError, match="the guarantee is given twice"):
         frame.txanon.anonymize(KKm(k=3, m=1, quasi=["age"]), quasi=["age"])
+
+
+# --- A loss of the caller
+
+
+def test_a_function_or_a_workload_decides_between_the_releases():
+    """Each release that is tried is measured again, by hand."""
+    rows = [frozenset("ab")] * 9 + [frozenset("cd")] * 9 + [frozenset("ac"), frozenset("bd")]
+    frame = frame_of(rows)
+    pairs = pd.DataFrame({"items": [["a", "b"], ["c", "d"]]})
+    workload = pdanon.Workload.from_frame(pairs)
+    seen = []
+
+    def lost(original, result):
+        assert original is frame
+        seen.append(result)
+        return workload.are(original, result).are
+
+    result = frame.txanon.anonymize(k=3, m=2, loss=lost)
+    measured = [workload.are(frame, each).are for each in seen]
+    assert result.tried["loss"].dropna().tolist() == measured
+    assert workload.are(frame, result).are == min(measured) < max(measured)
+    again = frame.txanon.anonymize(k=3, m=2, loss=workload)
+    pd.testing.assert_frame_equal(again.frame, result.frame)
+    opposite = frame.txanon.anonymize(k=3, m=2, loss=lambda frame, each: -workload.are(frame, each).are)
+    assert workload.are(frame, opposite).are > workload.are(frame, result).are
+
+
+def test_a_function_decides_by_lost_rules():
+    pytest.importorskip("mlxtend")
+    rows = [frozenset("ab")] * 9 + [frozenset("cd")] * 9 + [frozenset("ac"), frozenset("bd")]
+    frame = frame_of(rows)
+
+    def lost(frame, result):
+        found = patterns.rule_errors(frame, result, min_support=0.1, min_confidence=0.5)
+        return found.lost + found.false
+
+    result = frame.txanon.anonymize(k=3, m=2, loss=lost)
+    assert lost(frame, result) == 0 < lost(frame, frame.txanon.pcta(k=3, m=2))
+
+
+@pytest.mark.parametrize("value", [None, "1", float("nan"), float("inf"), True, {}, [1.0]])
+def test_a_loss_that_is_no_number_is_refused(value):
+    frame = frame_of([frozenset("ab")] * 4)
+    with pytest.raises(pdanon.ParameterError, match="the loss of a release is no number"):
+        frame.txanon.anonymize(k=2, m=2, loss=lambda frame, result: value)
+
+
+@pytest.mark.parametrize("loss", [1, ["pairs"], {"pairs": 1}, pd.DataFrame()])
+def test_a_loss_is_a_name_or_a_function(loss):
+    with pytest.raises(pdanon.ParameterError, match="there is no such loss of this guarantee"):
+        frame_of([frozenset("ab")] * 4).txanon.anonymize(k=2, m=2, loss=loss)
