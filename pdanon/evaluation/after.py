@@ -67,7 +67,8 @@ def after(
     of a hierarchy, or renamed, need the mapping. Missing rows count as absent persons.
 
     Local recodings are refused, if their mapping is passed. Deletions are one: a row may show one known item
-    in one release, and another one in the next. A frame alone counts as one that shows all items.
+    in one release, and another one in the next. They are audited if nobody is in two releases. A frame alone
+    counts as one that shows all items.
 
     Time: for n releases n (n + 1) / 2 spans, each as one release with longer rows. Memory: the rows of all
     releases, and of one span.

@@ -36,7 +36,13 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_
 from pdanon.itemsets.columns import find_column, find_quasi, label_position
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, number_distinct, offsets_of, to_numpy
-from pdanon.itemsets.mapping import check_mapping, global_mapping, label_members, set_labels
+from pdanon.itemsets.mapping import (
+    check_mapping,
+    global_mapping,
+    label_members,
+    set_labels,
+    without_deletions,
+)
 from pdanon.itemsets.multisets import first_copies, read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
 from pdanon.itemsets.timing import part_done
@@ -230,10 +236,12 @@ class Series:
                     got, hint = repr(release.frame.columns[position]), "name the list column: column='items'"
                     problem = f"the list column is not {label!r}, as in the newest release"
                     raise ParameterError(problem, got=got, hint=hint)
-                rows = read_visible(release.frame.iloc[:, position])
-                columns.append(rows)
-                named.append(_items_of(rows, release.mapping))
+                columns.append(read_visible(release.frame.iloc[:, position]))
         persons = Persons.of(releases, key).without([each.nulls for each in columns])
+        are_new = bool(((persons.row_of >= 0).sum(axis=0) < 2).all())
+        for release, rows in zip(releases, columns, strict=True):
+            with _named(release):
+                named.append(_items_of(rows, release.mapping, are_new=are_new))
         texts = [items.cast(pa.large_string()) for items, _ in named]
         encoded = pa.chunked_array(texts).combine_chunks().dictionary_encode()
         numbers = encoded.indices.to_numpy(zero_copy_only=False)
@@ -379,13 +387,16 @@ def _list_label(release: Released) -> Hashable:
     return label
 
 
-def _items_of(rows: Itemsets, mapping: pd.DataFrame | None) -> tuple[pa.Array, Codes]:
+def _items_of(rows: Itemsets, mapping: pd.DataFrame | None, *, are_new: bool) -> tuple[pa.Array, Codes]:
     """Return the items of a release, as texts, and the code of the label of each item."""
+    # If all persons are new, no two releases show different items of anybody, so rows may lose some.
     if (first_copies(rows.vocabulary) < np.arange(rows.n_items)).any():
         hint = "audit each release alone"
         raise ParameterError("a row repeats a label, so an item has no joint label", hint=hint)
     if mapping is not None:
         check_mapping(mapping)
+        if are_new:
+            mapping, _ = without_deletions(mapping)
         if (mapping["group"] != 0).any():
             hint = (
                 "audit each release alone, or publish only new people; what a person shows may differ: one "

@@ -554,3 +554,27 @@ def test_deletions_of_the_same_persons_are_refused():
         with pytest.raises(ParameterError, match="local recoding has no joint labels") as caught:
             now.frame.txanon.after(earlier, key=key, **given).audit(km)
         assert "another one in the next" in str(caught.value)
+    listed = pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=3)
+    with pytest.raises(ParameterError, match="local recoding has no joint labels"):
+        now.frame.txanon.after(before, key=key).audit(listed)
+
+
+@pytest.mark.parametrize("price", [None, 3])
+def test_deletions_of_new_persons_are_audited(price):
+    """Nobody is in both releases, so that each hides its own persons."""
+    rows = [["a", "b"], ["a"], ["a"], ["a"], ["b"], ["b"], ["b"], ["c"], ["c", "b"]]
+    results = [
+        pd.DataFrame({"items": part}).txanon.local_suppression(k=3, m=2, deletion_price=price)
+        for part in (rows, rows[::-1])
+    ]
+    before, now = results
+    assert now.groups.any()
+    key = [[*range(9)], [*range(9, 18)]]
+    audit = pdanon.after(now.frame, before, mapping=now.mapping, key=key).audit(k=3, m=2)
+    assert audit.holds
+    assert "nobody in two releases" in repr(audit)
+    assert not pdanon.after(now.frame, before, mapping=now.mapping, key=key).audit(k=5, m=1).holds
+    with pytest.raises(ParameterError, match="local recoding has no joint labels"):
+        pdanon.after(now.frame, before, mapping=now.mapping, key=[[*range(9)], [*range(8, 17)]]).audit(
+            k=3, m=2
+        )
