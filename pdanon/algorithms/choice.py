@@ -64,7 +64,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.columns import find_columns, find_quasi
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
-from pdanon.itemsets.memory import out_of_memory
+from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
@@ -310,7 +310,7 @@ def anonymize(
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
         trials.error = partial(counts_error, frame)
-    with encode_once(frame), progress_bar("anonymize", "algorithms") as report:
+    with large_arrays_apart(), encode_once(frame), progress_bar("anonymize", "algorithms") as report:
         trials.try_all(ways, report)
         if naming is not None:
             trials = _raise_k(trials, ways, report)

@@ -390,8 +390,8 @@ class SupportIndex:
     def _select_pairs(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
         """Return the `pairs` whose supports satisfy a condition, partners in any order."""
         starts, partners, supports = self.pairs
-        kept = np.flatnonzero(wanted(supports))
-        return np.searchsorted(kept, starts), partners[kept]
+        kept = wanted(supports)
+        return np.searchsorted(np.flatnonzero(kept), starts), partners[kept]
 
     def sorted_pairs(self) -> tuple[Offsets, Codes, Numbers]:
         """Return `pairs` with the partners of each item sorted."""

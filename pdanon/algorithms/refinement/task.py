@@ -17,6 +17,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, encode_column
 from pdanon.itemsets.frozen import frozen
+from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
@@ -103,6 +104,7 @@ class Task:
         guarantee = result.guarantee
         if not isinstance(guarantee, BOUNDED) or result.groups is not None:
             return None
+        return_unused()  # of the rows: the pairs of items take as much
         known = self.result.bound or bound_changes(itemsets, guarantee)
         return known.beside(result.loss["occurrences"])
 
