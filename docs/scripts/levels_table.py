@@ -30,10 +30,12 @@ COLUMNS += "| meaning, % | singles, % | pairs, % |"
 def releases(df: pd.DataFrame, tree: Path) -> dict[str, pdanon.Anonymized]:
     sets = df.txanon.anonymize(k=5, m=2)
     chapters = pdanon.utility.by_level(tree, 1)
+    within = df.txanon.coat(k=5, m=2, utility=chapters, max_suppressed=0.5)
     return {
         "sets": sets,
         "sets, near": df.txanon.refine(df.txanon.coat(k=5, m=2), hierarchy=tree),
-        "sets in a chapter": df.txanon.coat(k=5, m=2, utility=chapters, max_suppressed=0.5, refine=True),
+        "sets in a chapter": df.txanon.refine(within),
+        "sets in a chapter, near": df.txanon.refine(within, hierarchy=tree),
         "nodes": df.txanon.local_suppression(k=5, m=2, hierarchy=tree),
         "deletions": df.txanon.local_suppression(k=5, m=2),
     }

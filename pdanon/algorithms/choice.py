@@ -228,12 +228,10 @@ def anonymize(
       same losses also `local_suppression`, and its mixture.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
-    - ``Coherence``: `coherence` by each criterion.
-    - ``PublicK``: `suppress_to_k`.
-    - ``SensitiveGroups``: `cahd` by each order.
+    - ``Coherence``: `coherence` by each criterion. ``SensitiveGroups``: `cahd` by each order.
     - ``RhoUncertainty``: `suppress_control`; with a hierarchy also `td_control`.
     - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
-    - ``DisassociatedKm``: `disassociate`.
+    - ``PublicK``: `suppress_to_k`. ``DisassociatedKm``: `disassociate`.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
     - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
       0.25 and 0.5. The items become sets, which are refined. For the losses of `local_suppression`, items are
@@ -245,29 +243,24 @@ def anonymize(
     loss of `refine`. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
     ``SensitiveGroups`` ``KL``. The default ``"counts"`` of ``KKm`` and ``KLm`` is the mean of two average
     relative errors, of the count of a pair of items (``pairs``) and of a combination of quasi-identifiers
-    (``values``, one more loss of the result). Both are estimated from 200 draws, unless there are fewer. The
-    repr also shows the releases with the lowest error of each kind, and the call for each. Without ``loss``,
-    of the releases within one standard error of the lowest loss, the one that changes the smallest share of
-    the occurrences is returned. "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
+    (``values``), from 200 draws, unless there are fewer. Without ``loss``, of the releases within one
+    standard error of the lowest loss, the one that changes the smallest share of the occurrences is returned.
+    "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
 
     More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
-    move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, and
-    the balanced loss for losses that need no formula; its release then counts only if the requested loss is
-    lower, too. If a loss is named, the release that is best by the default loss is refined as well: so it
-    never loses more by the named loss than the default does, without bounds and limits.
-
-    An almost empty release, or one that is proven for fewer known items than requested, ranks behind all
-    others.
+    move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, the
+    balanced loss for losses that need no formula, and the sum of both for ``"meaning"``. Its release counts
+    only if the requested loss is lower, too. If a loss is named, the release that is best by the default loss
+    is refined as well: so it never loses more by the named loss than the default does, without bounds and
+    limits. An almost empty release, or one that is proven for fewer known items than requested, is last.
 
     With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, and the
     k between the last two is narrowed down. ``parameters["decided_k"]`` is the larger. The share is that of
-    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold together, over four splits
-    of the rows.
+    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold, over four splits of rows.
 
     Time: `optimal` gets half of the remaining time, with ``suppress=True`` at most 5 seconds. `refine`
     returns its best at the limit, without random merges. The result depends on the speed of the machine only
-    if the limit is reached, which ``cut_short`` and ``tried`` report. Cost: the sum of the costs of the
-    algorithms.
+    if the limit is reached, which ``cut_short`` and ``tried`` report. Cost: the sum of the algorithms' costs.
 
     Examples
     --------

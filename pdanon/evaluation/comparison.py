@@ -256,14 +256,13 @@ def compare(
 
     ``memory`` is the peak memory of the process above its memory at the start, on Linux. It is too low if the
     process still holds memory of earlier work, and a few megabytes too high if a library is loaded.
-
     A row in ``resume`` is identified by the content of the frame, the parameters, the workload, the measures
     and the version of pdanon. Rows that ended in an error of another package run again. The file holds
     figures and hashes of the data; do not publish it.
 
     `config` sets the number of processes. Each holds a copy of the frame, and measures must be functions of a
-    module. If a process is killed, unfinished rows have the reason ``BrokenProcessPool``.
-    Cost: the sum of all configurations, and another audit of each.
+    module. If a process is killed, its rows have the reason ``BrokenProcessPool``. Cost: the sum of all
+    configurations, and another audit of each.
 
     Examples
     --------

@@ -61,11 +61,10 @@ def refine(
         ``PrivacyConstraints``, the only releases that have it, and ``"NCP"`` for others. ``"balanced"``: NCP,
         changed occurrences and errors of counts together, see the notes. ``"NCP"``: each occurrence costs the
         number of items, or leaves, of its published label, divided by that of all items. ``"LM"``: the same,
-        with 1 subtracted from both numbers. In both, an item published as it is costs 0, and a suppressed
-        item costs 1. For sets also ``"UL"``, the utility loss in ``result.loss``, or weights of items in
-        [0, 1], 1 for items not listed. Weights give the mean NCP of all occurrences, weighted by item. A
-        weight is rounded to steps of 1/65535. For deletions NCP, LM, or weights, which are the price of a
-        deletion; by default the weights of the result, if it has any.
+        with 1 subtracted from both numbers. For sets also ``"UL"``, the utility loss in ``result.loss``, or
+        weights of items in [0, 1], 1 for items not listed: the mean NCP of all occurrences, weighted by item,
+        in steps of 1/65535. For deletions NCP, LM, or weights, which are the price of a deletion; by default
+        the weights of the result, if it has any.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
         Prefer sets of items that are near in this hierarchy: the loss to lower, which is the balanced one, is
         then added to the loss ``"meaning"`` of `anonymize`. Only for sets.
@@ -102,12 +101,11 @@ def refine(
 
     With m of 2 or 3 or constraints, and any loss but UL, sets are annealed first, twice, each time in a
     thread. In each of 40 sweeps (for NCP and LM, 80), each item may move to any set, with odds that fall with
-    the loss of the move. Supports in (0, k) are allowed on the way, at a price for each lacking row that
-    rises until nothing is rare; all supports are exact, those of constraints up to k. Sets that are still
-    rare in the end are merged, unless there are constraints. The safe sets with the lowest loss are kept, at
-    worst the first ones. If half of the time limit is too short, there are fewer sweeps. Until the time
-    limit, further annealings take twice as many sweeps each. The moves below follow. There are only these
-    moves with another m, with UL, and with more than 4,096 sets (m = 3: 640 items).
+    the loss of the move. Supports in (0, k) are allowed at a price for each lacking row that rises until
+    nothing is rare. Sets that are still rare in the end are merged, unless there are constraints. The safe
+    sets with the lowest loss are kept, at worst the first ones. If half of the time limit is too short, there
+    are fewer sweeps. Until the time limit, further annealings take twice as many sweeps each. The moves below
+    follow. There are only these moves with another m, with UL, and with more than 4,096 sets (m = 3: 640).
 
     The balanced loss of a set of s > 1 items is ``(s + r) * h + r * sqrt(s * q - h**2)``. Here r is the root
     of the number n of items, h the sum of the supports in the set, and q the sum of their squares. A
@@ -117,34 +115,27 @@ def refine(
     A move takes an item to another set or to a set of its own. A suppressed item may be restored. Sets stay
     within the blocks of ``utility``. Items take turns in order of their cost (then: the last in item order
     first). Each moves to the set with the largest gain (then: the lowest set number, a new set last). The
-    first stage moves the 8 most expensive items until a round gains at most 1/4,000 of the loss. Each further
-    stage adds half as many items. An item without a move is skipped until its set changes. The search ends
-    when a round without skipped items gains at most 1/4,000.
+    first stage moves the 8 most expensive items, and each further one half as many more. A stage ends when a
+    round gains at most 1/4,000 of the loss. An item without a move is skipped until its set changes.
 
-    With ``PSRules``, the most expensive set is split first: into the items of most worth and the rest, or
-    into every second item and the others. Then items move in order of cost. Each tries the 8 sets with the
-    largest gain, its own set included, and takes the first that keeps all rules protected. The rules with
-    items of changed sets are counted again, exactly. Sensitive items stay as they are, or suppressed. Sets
-    and items without a step are skipped until they change. The search ends when a round without skipped items
-    gains at most 1/1,000 of the loss.
+    With ``PSRules``, sets are split, the most expensive first. Then items move in order of cost, each to the
+    first of the 8 sets with the largest gain that keeps all rules protected, by exact counts. Sensitive items
+    stay as they are, or suppressed. The search ends when a round gains at most 1/1,000 of the loss.
 
     Cuts and blocks: a node is replaced by its children in one block of rows, or in all blocks that publish
     it. Each itemset of up to m labels with a child must be in no row or in at least k rows, counted over all
-    blocks. If the result has suppressed items, nodes may replace them, and children that would be rare are
-    suppressed. Otherwise nothing is suppressed. The largest gain is first (then: the first node in the
-    hierarchy, the first block). In a single cut, obstacles of a replacement may be raised to their parents,
-    or suppressed where allowed, if the loss falls in total. At the end, no single replacement is both safe
-    and a gain.
+    blocks. If the result has suppressed items, nodes may replace them, and rare children are suppressed. The
+    largest gain is first (then: the first node in the hierarchy, the first block). In a single cut, obstacles
+    of a replacement may be raised to their parents, or suppressed where allowed, if the loss falls in total.
 
     Deletions: the annealing of `local_suppression` begins again with the release, three times, with at least
-    twice as many sweeps. Every second one begins hotter. Each release that deletes less is kept. With m = 1,
-    all deletions are necessary. Until the time limit, further ones take longer and longer.
+    twice as many sweeps. Every second one begins hotter. Each release that deletes less is kept. Until the
+    time limit, further ones take longer. With m = 1, all deletions are necessary.
 
     Groups: rows take turns. Of the groups whose rows all contain the rarest nodes of a row, 1,000 are
     compared. The 8 with the most nodes in common are tried: the best move, or the best swap with one of their
-    two least similar rows. Groups keep at least k rows, and are published in the way of their algorithm.
-    Rounds end when one gains less than 1/1,000 of the loss. Rows published without items remain empty. Rows
-    of groups with more than 200 rows, and more than 2k, do not move.
+    two least similar rows. Groups keep at least k rows. Rounds end when one gains less than 1/1,000 of the
+    loss. Rows published without items remain empty. Rows of groups of more than 200 and 2k rows stay.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
     after each set, between nodes, or every 1,000 rows. The audit takes additional time. If the limit is
@@ -154,10 +145,8 @@ def refine(
     and more as needed: for all items, or 20,000 sets (1.6 GB). Two annealings take up to 550 MB. If m is 3,
     up to 174 MB more, and for two annealings 350 MB. Each round takes time linear in the sum of the squared
     lengths (if m is 3: cubed) of the distinct rows, and in the items times the sets. With a larger m, each
-    move that is tried takes time for the itemsets of up to m - 1 sets in the changed rows, and 16 m bytes
-    per occurrence are needed. With constraints: one bit per item and distinct row. Each item takes time for
-    the rows of the constraints with a member of its set, times the sets. With rules: up to 8 counts of the
-    rows of two sets per item and round.
+    move takes time for the itemsets of up to m - 1 sets in the changed rows, and 16 m bytes per occurrence.
+    With constraints: one bit per item and distinct row, and time for the rows of the constraints.
 
     Cost of cuts: 4 bytes per item and block, and 8m bytes per row and node. Each node that is tried takes
     time linear in its rows; if m > 2, times their itemsets of up to m - 1 labels; with ``m=None``, squared.

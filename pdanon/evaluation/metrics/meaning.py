@@ -37,8 +37,7 @@ def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
 
     Notes
     -----
-    A label stands for all items that became it, in any row. Cost: the lines of the mapping times the height
-    of the hierarchy.
+    A label stands for all items that became it, in any row. Cost: lines of the mapping times levels.
 
     Examples
     --------
