@@ -115,7 +115,18 @@ cdef inline double distance_with(long long c, long long x, State state) noexcept
     return distance(min(state.lowest[c], state.rank[x]), max(state.highest[c], state.rank[x]), state)
 
 
-cdef void span_without(long long x, State state) noexcept nogil
+cdef inline void span_without(long long x, State state) noexcept nogil:
+    """Find the lowest and the highest place of the cluster of an item, without the item."""
+    cdef long long y, a = state.label[x]
+    state.rest_from, state.rest_to = state.lowest[a], state.highest[a]
+    if state.near > 0 and (state.rank[x] == state.rest_from or state.rank[x] == state.rest_to):
+        state.rest_from, state.rest_to = state.label.shape[0], -1
+        for y in range(state.label.shape[0]):
+            if state.label[y] == a and y != x:
+                state.rest_from = min(state.rest_from, state.rank[y])
+                state.rest_to = max(state.rest_to, state.rank[y])
+
+
 cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil

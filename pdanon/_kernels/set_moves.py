@@ -41,6 +41,7 @@ from cython.cimports.pdanon._kernels.set_moves import (
     distance_with,
     first_empty,
     lacking,
+    span_without,
     spot,
 )
 from numpy.typing import NDArray
@@ -212,20 +213,6 @@ def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows)
             if item == x or (cluster >= 0 and cluster in (a, b)):
                 _recount(constraint, state, rows)
                 break
-
-
-def span_without(x: int64, state: State) -> void:
-    """Find the lowest and the highest place of the cluster of an item, without the item."""
-    a = state.label[x]
-    state.rest_from, state.rest_to = state.lowest[a], state.highest[a]
-    if state.near > 0 and (state.rank[x] == state.rest_from or state.rank[x] == state.rest_to):
-        state.rest_from, state.rest_to = state.label.shape[0], -1
-        for y in range(state.label.shape[0]):
-            if state.label[y] == a and y != x:
-                state.rest_from, state.rest_to = (
-                    min(state.rest_from, state.rank[y]),
-                    max(state.rest_to, state.rank[y]),
-                )
 
 
 def enter(x: int64, b: int64, state: State) -> void:
