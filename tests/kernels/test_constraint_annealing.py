@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import csr, rows_of
-from kernels.test_sets import CHANGE, N_ITEMS, SLOTS, TIMES, draw_cases
+from kernels.test_sets import CHANGE, N_ITEMS, PATH, RANK, SLOTS, TIMES, draw_cases
 from pdanon._kernels import constraint_annealing
 
 LOSSES = [(0.0, 0), (-1.0, 1), (CHANGE, 3)]
@@ -31,6 +31,9 @@ def annealing_of(naive, k, change, seed):
         bounds=bounds,
         change=change,
         seed=seed,
+        near=naive.near,
+        rank=RANK,
+        path=np.array(PATH, np.int32),
     )
     constraint_annealing.count(clusters, rows)
     return clusters, rows
