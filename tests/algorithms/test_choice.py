@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import FRAMES
-from hypothesis import assume, given, settings, strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from naive import itemsets as naive
 from pdanon.metrics import patterns
 
@@ -305,10 +305,14 @@ def test_an_item_has_the_same_label_in_all_lines_of_persons():
     result = lines.txanon.by("person", item="items").anonymize(k=5, m=2)
     assert "local_suppression" not in result.tried["algorithm"].tolist()
     assert (result.mapping.groupby("item").size() == 1).all()
+    lines = frame_of(map(list, ROWS)).assign(person=range(len(ROWS))).explode("items").dropna()
+    tried = lines.txanon.by("person", item="items").anonymize(k=3, m=2, hierarchy=TREE).tried
+    assert not tried["algorithm"].str.startswith("local_suppression").any()
 
 
 @settings(max_examples=examples(60))
 @given(row_lists("abcdef", longest=5, most=12), st.integers(2, 3))
+@example([*map(frozenset, ["cdf", "a", "b", "ef", "de"])], 2)  # e becomes D beside two other changes
 def test_labels_that_differ_by_row_are_compared_by_the_items_that_became_them(rows, k):
     assume(len(rows) >= k)
     mapping = (made := pdanon.local_suppression(frame_of(rows), k=k, m=2, hierarchy=TREE)).mapping
