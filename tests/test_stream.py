@@ -24,6 +24,7 @@ import pdanon
 from pdanon import stream
 from pdanon.algorithms import engines
 from pdanon.algorithms.engines import Recoder
+from pdanon.algorithms.losses import LOSSES
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -34,8 +35,10 @@ from pdanon.errors import (
     ParameterError,
 )
 from pdanon.io import trees as parquet
+from pdanon.io.datasets import make_baskets
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.encoded_columns import ListColumns
 
 # Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
@@ -840,3 +843,25 @@ def test_a_misspelt_parameter_of_an_audit_is_named(tmp_path):
         pdanon.ParameterError, match=r"(?s)audit has no parameter 'colum'.*did you mean 'column'"
     ):
         stream.audit(tmp_path, pdanon.KmAnonymity(2, 1), colum="items")
+
+
+@pytest.mark.parametrize(("items", "size"), [(40, 100), (60, 150)])
+def test_without_an_algorithm_the_better_of_two_decides_for_all_rows(items, size, tmp_path, monkeypatch):
+    """Also if the rows of the sample are too few for k, in which its own k is smaller in proportion."""
+    frame = make_baskets(2000, items, random_state=1)[["items"]]
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    monkeypatch.setattr(engines, "SAMPLE", size)
+    result = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=5, m=2)
+    balanced = LOSSES[pdanon.KmAnonymity]["balanced"]
+    both = [getattr(frame.txanon, name)(k=5, m=2) for name in ("pcta", "coat")]
+    assert balanced(result) == min(map(balanced, both))
+    on_sample = result.tried.set_index("algorithm")["loss"]
+    assert (result.sample, result.guarantee.k) == (size, 5)
+    assert on_sample["coat"] < balanced_of_whole_k(frame, size)
+
+
+def balanced_of_whole_k(frame, size):
+    """The loss of coat on as many rows with the k of the whole table."""
+    rows = Itemsets.from_series(frame["items"])
+    sample = pd.DataFrame({"items": ListColumns(rows).sample(size).to_pandas()})
+    return LOSSES[pdanon.KmAnonymity]["balanced"](sample.txanon.coat(k=5, m=2))

@@ -735,16 +735,18 @@ def _raise_k(trials: _Trials, ways: Sequence[Step], report: Report) -> _Trials:
 
 def choose(
     sample: pd.DataFrame,
+    n_rows: int,
     guarantee: Guarantee,
     recodes: Collection[Recodes],
     *,
     loss: str | None = None,
     time_limit: float = 60,
     **given: Any,
-) -> tuple[str, dict[str, Any], pd.DataFrame]:
-    """Choose the algorithm that loses least on a sample of the rows."""
-    # The sample has a single column of lists, and the guarantee is requested as if it were the whole table.
-    # ``given`` has further parameters of `anonymize`: hierarchy, utility, labels, random_state.
+) -> tuple[list[tuple[str, dict[str, Any]]], Callable[[Any], float], pd.DataFrame]:
+    """Choose the two algorithms that lose least on a sample of the rows, and return the loss to compare."""
+    # The sample has a single column of lists. Its k is smaller in proportion, as are the supports. Of a
+    # sample of all rows, one algorithm is chosen. ``given`` has further parameters of `anonymize`: hierarchy,
+    # utility, labels, random_state.
     if "max_named" in given:
         hint = "read the table into memory with pdanon.read_parquet, or leave it out"
         raise ParameterError("max_named needs all rows", where="max_named", hint=hint)
@@ -762,21 +764,27 @@ def choose(
     parameters |= given | {"guarantee": guarantee}
     if "utility" in given:
         parameters["utility"] = partition(given["utility"])
-    trials, chosen = _Trials(sample, None, parameters, "NCP", measure, end, time_limit), known[0]
+    fewer, is_whole = dict(parameters), len(sample) == n_rows
+    if not is_whole and parameters.get("k") is not None:
+        fewer["k"] = max(2, ceil(parameters["k"] * len(sample) / n_rows))
+        fewer["guarantee"] = replace(guarantee, k=fewer["k"])  # type: ignore[type-var]
+    trials = _Trials(sample, None, fewer, "NCP", measure, end, time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReleaseWarning)  # about the release of the sample, which is not kept
-        for step in known:
-            best = trials.best
-            trials.add(step)
-            chosen = chosen if trials.best is best else step
-        if trials.best is None or trials.best.useless:
+        trials.try_all(known, lambda done: None)
+        if trials.best is None or (is_whole and trials.best.useless):
             raise InfeasibleError(
                 "the sample cannot decide between the algorithms",
                 where="algorithm",
                 got=f"{len(sample):,} rows; no release of them keeps enough information",
                 hint="name the algorithm, such as pcta: it decides on all rows",
             )
+        rows = [dict(row) for row in trials.rows]  # before reasons are added
         tried = trials.outcome().tried
     assert tried is not None
-    parameters |= {"time_limit": time_limit, **chosen.way.options}
-    return chosen.algorithm, _arguments(chosen, parameters), tried
+    done = [
+        (row["reason"] is not None, row["loss"], place) for place, row in enumerate(rows) if "loss" in row
+    ]
+    best = [known[place] for *_, place in sorted(done)[: 1 if is_whole else 2]]
+    asked = [(step, parameters | {"time_limit": time_limit, **step.way.options}) for step in best]
+    return [(step.algorithm, _arguments(step, own)) for step, own in asked], measure, tried

@@ -25,7 +25,7 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
-from pdanon.errors import ParameterError
+from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import check_call, moved
@@ -94,11 +94,21 @@ def _decide_by_pairs(
 def _decide_by_sample(
     guarantee: Guarantee, options: dict[str, Any], columns: ListColumns
 ) -> Decision[Recoder]:
-    """Decide by the algorithm that loses least on a sample of the transactions."""
+    """Decide by the two algorithms that lose least on a sample, and keep the better decision."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
     given = {name: value for name, value in options.items() if name != "keep"}
-    algorithm, parameters, tried = choose(sample, guarantee, _RECODES, **given)
-    return replace(decide(columns, algorithm, parameters), tried=tried, sample=len(sample))
+    ways, measure, tried = choose(sample, columns.n_rows, guarantee, _RECODES, **given)
+    best: Decision[Recoder] | None = None
+    for way in ways:
+        try:
+            decision = decide(columns, *way)
+        except InfeasibleError as error:
+            problem = error
+            continue
+        best = decision if best is None or measure(decision) < measure(best) else best
+    if best is None:
+        raise problem
+    return replace(best, tried=tried, sample=len(sample))
 
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice

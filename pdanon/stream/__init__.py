@@ -71,7 +71,7 @@ def anonymize(
     drop: Sequence[str] = (),
     **request: Any,
 ) -> Streamed:
-    """Anonymize Parquet files that do not fit into memory, by the algorithm that loses least on a sample.
+    """Anonymize Parquet files larger than memory, by the better of the two best algorithms on a sample.
 
     ``pdanon.stream.pcta(source, target, k=5, m=2)``, and so on, anonymizes them by an algorithm.
 
@@ -195,7 +195,7 @@ def _release(
     drop: Sequence[str] = (),
     **parameters: Any,
 ) -> Streamed:
-    """Release files by an algorithm, or without one by that which loses least on a sample."""
+    """Release files by an algorithm, or without one by the better of the two best on a sample."""
     with_quasi = algorithm is not None and needs_quasi(algorithm, parameters)
     decide = None if with_quasi else plan(algorithm, parameters, partial(_count_rows, source))
     most = check_max_loss(max_loss), check_max_risk(max_risk)

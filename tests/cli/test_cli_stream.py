@@ -159,7 +159,7 @@ def test_the_chosen_algorithm_decides_on_all_rows(monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "code", "message"),
     [
-        (("-k", "10", "-m", "1"), 1, "the sample cannot decide between the algorithms"),
+        (("-k", "13", "-m", "1"), 1, "the sample cannot decide between the algorithms"),
         (("-p", "2", "--sensitive", "a"), 2, "no algorithm for SensitiveGroups recodes rows in parts"),
         (("-k", "2", "--refine"), 2, "--refine needs --algorithm"),
         (("-m", "2"), 2, "-k is needed"),
