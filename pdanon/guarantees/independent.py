@@ -189,11 +189,9 @@ def _labels(rows: Rows) -> set[str]:
 def _check_named(
     rows: Rows, named: NamedItems, mapping: MappedItems | None, *, occur: bool = True, once: bool = True
 ) -> set[str]:
-    """Return the texts of named items, and refuse those that cannot be counted by their labels.
-
-    They are members of sets or, with ``occur``, in no row and not suppressed. With ``once`` and without a
-    mapping, refuse rows with two labels of an item.
-    """
+    """Return the texts of named items, and refuse those that cannot be counted by their labels."""
+    # They are members of sets or, with ``occur``, in no row and not suppressed. With ``once`` and without a
+    # mapping, refuse rows with two labels of an item.
     labels, names = _labels(rows), _texts(named)
     members = {label: found for label in labels if (found := label_members(label))}
     plain, left_out = (mapping.plain_labels, mapping.left_out) if mapping else ((), ())

@@ -277,11 +277,9 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _builder(value: Any, source: Any) -> Callable[[pa.Table], Any]:
-    """Return the function that makes a table of the library of ``value``, which was collected as ``source``.
-
-    It keeps no rows: those of the original must not travel with a result. Arrow tables stand for libraries
-    that are unknown.
-    """
+    """Return the function that makes a table of the library of ``value``, collected as ``source``."""
+    # It keeps no rows: those of the original must not travel with a result. Arrow tables stand for libraries
+    # that are unknown.
     if _library_of(value) == "polars":
         return partial(_to_polars, _enums(source), _is_lazy(value))
     return partial(_to_relation, value) if _library_of(value) == "duckdb" else _to_itself

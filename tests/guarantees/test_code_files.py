@@ -48,7 +48,7 @@ NAMED = ["F10.1", "F11.2", "b20.1", "Z99"]
 @pytest.fixture
 def codes(tmp_path):
     path = tmp_path / "codes.txt"
-    path.write_text("F10\u2013F19\n\n B20*\nF11.2\nZ99\n", encoding="utf-8-sig")
+    path.write_text("F10\u2013F19\n\n B20*\nF11.2\nF11*\nZ99\n", encoding="utf-8-sig")
     return path
 
 

@@ -408,11 +408,9 @@ class Refinement(TimedSearch):
     def _anneal_once(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
     ) -> tuple[Numbers, Numbers, bool]:
-        """Return safe sets that cost no more than the given ones, the last sets, and whether there was time.
-
-        The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
-        near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
-        """
+        """Return safe sets of no higher cost than the given ones, the last sets, and whether time was left."""
+        # The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
+        # near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
         n, unit = len(labels), self._price.unit
         clusters, sweep = self._begin_annealing(labels, _mix(seed))
         penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))

@@ -263,10 +263,8 @@ def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame)
 
 
 def _count_shared(index: pd.Index[Any], items: Itemsets, others: pd.Index[Any], control: Itemsets) -> int:
-    """Count control rows that are rows of the original; 0 if one of the same index differs.
-
-    The rows of a control with a new index differ somewhere, or all rows of the table are equal.
-    """
+    """Count control rows that are rows of the original; 0 if one of the same index differs."""
+    # The rows of a control with a new index differ somewhere, or all rows of the table are equal.
     if not (index.is_unique and others.is_unique):
         return 0
     places = index.get_indexer(others)
@@ -496,11 +494,9 @@ def _by_item(rows: Itemsets | SupportIndex) -> Any:
 
 
 def _match(slots: Any, offsets: Offsets, holders: Any) -> Iterator[tuple[int, int, Any]]:
-    """Yield ranges of attacks, and the rows that match each, as a sparse matrix.
-
-    A row matches if it has a column of each slot of the attack. Slots without a column are ignored; if there
-    is no other, no row matches. ``holders`` has the rows of each column.
-    """
+    """Yield ranges of attacks, and the rows that match each, as a sparse matrix."""
+    # A row matches if it has a column of each slot of the attack. Slots without a column are ignored; if
+    # there is no other, no row matches. ``holders`` has the rows of each column.
     filled = (np.diff(slots.indptr) > 0).astype(np.int64)
     needed = np.diff(np.append(0, np.cumsum(filled))[offsets])
     for begin, end in _parts(slots, offsets, holders):

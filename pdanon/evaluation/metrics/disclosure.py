@@ -236,11 +236,9 @@ def _classes(known: SupportIndex, m: int) -> Iterator[Any]:
 
 
 def _worst(classes: Any, each: Any, value: Any, totals: Numbers) -> tuple[float, float, float, float]:
-    """Return the four measures of some classes at worst, the entropy with a minus.
-
-    ``each`` has the sensitive items of the rows, ``value`` their sensitive values, and ``totals`` the number
-    of rows with each value.
-    """
+    """Return the four measures of some classes at worst, the entropy with a minus."""
+    # ``each`` has the sensitive items of the rows, ``value`` their sensitive values, and ``totals`` the
+    # number of rows with each value.
     sizes, n = classes.sum(axis=1), int(totals.sum())
     most = (classes @ each).max(axis=1).toarray().ravel()
     counts = (classes @ value).tocoo()
