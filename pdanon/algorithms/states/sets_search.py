@@ -408,7 +408,7 @@ class Refinement(TimedSearch):
     def _anneal_once(
         self, labels: Numbers, sweeps: int, seed: int, spent: Callable[[], float]
     ) -> tuple[Numbers, Numbers, bool]:
-        """Return safe sets of no higher cost than the given ones, the last sets, and whether time was left."""
+        """Return safe sets of no higher cost than the given ones, the last ones, and if time was left."""
         # The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
         # near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
         n, unit = len(labels), self._price.unit
