@@ -328,6 +328,15 @@ def test_a_sensitive_item_is_held_by_at_most_one_in_l_of_the_persons_of_both_rel
     assert counts(audit) == {(0, 0): 0, (0, 1): 3, (1, 1): 0}
 
 
+def test_each_code_of_a_range_is_limited_alone(tmp_path):
+    """Two of four have a code of the range, and one has each."""
+    (tmp_path / "codes.txt").write_text("s1*\n")
+    rows = {1: {"s10"}, 2: {"s11"}, 3: {"a"}, 4: {"a"}}
+    for sensitive in (["s10", "s11"], tmp_path / "codes.txt"):
+        assert audited(LmDiversity(l=3, m=1, k=None, sensitive=sensitive), [rows, rows]).holds
+        assert not audited(LmDiversity(l=5, m=1, k=None, sensitive=sensitive), [rows, rows]).holds
+
+
 def test_deltas_cannot_be_intersected():
     rows = [{"a"}, {"a"}, {"b"}, {"b"}]
     january = frame_of(rows).assign(id=range(4))
