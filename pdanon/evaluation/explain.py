@@ -313,8 +313,8 @@ def _restore(itemsets: Itemsets, labels: Labels, code: int, result: Anonymized) 
         return _restore_nodes(itemsets, labels, code, changed, source, result.guarantee)
     if labels.of_row is None and (labels.is_kept | (labels.numbers < 0)).all():
         return Recoding.of_suppressed((labels.numbers < 0) & ~changed, itemsets)
-    # Each class has sets of its own. For KmAnonymity, groups are rows that lose the same.
-    scope = 0 if isinstance(result.guarantee, KmAnonymity) else labels.groups
+    # Each class has sets of its own. Without classes, groups are rows that lose the same.
+    scope = 0 if isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints)) else labels.groups
     clusters = np.where(labels.numbers >= 0, scope * len(labels.texts) + labels.numbers, -1)
     clusters[changed] = clusters.max() + 1  # a set of its own
     return Recoding.of_clusters(clusters, itemsets, labels.of_row)

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, warn
+from pdanon.guarantees.k_anonymity import TransactionalK
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
@@ -26,7 +27,13 @@ from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of, take_rows
-from pdanon.itemsets.mapping import global_mapping, relabel
+from pdanon.itemsets.mapping import (
+    global_mapping,
+    has_one_label,
+    mapping_values,
+    relabel,
+    relabel_by_groups,
+)
 from pdanon.itemsets.support import ranks_of
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.release import withhold
@@ -99,12 +106,23 @@ class _UnitRelease:
     def _recoded_rows(self, result: Anonymized) -> tuple[UnitRows, Numbers]:
         """Return the rows of the original with labels, and the position of each; -1 for none."""
         # Lines without a label are left out. A unit without labels has one line.
-        if result.mapping["group"].ne(0).any():
+        units, n_units = self.table.rows.numbers, self.table.rows.n_units
+        bags, mapping = self.table.rows.bags.missing_as_empty(), result.mapping
+        # Repeated labels of a row are dropped. What a unit loses, it loses in all of its rows.
+        if mapping["group"].eq(0).all():
+            labels = relabel(bags, *global_mapping(mapping), missing_as_empty=True)
+        elif not isinstance(result.guarantee, TransactionalK) and has_one_label(mapping):
+            assert result.groups is not None  # it is a local recoding
+            items = mapping_values(mapping, "item").unique()
+            known = items.take(pa.compute.sort_indices(items)), mapping
+            groups = result.groups.to_numpy()[units].astype(np.int32)
+            keeps_type = mapping["generalized"].dtype == mapping["item"].dtype
+            found = relabel_by_groups(bags, groups, *known, keeps_type=keeps_type)
+            assert found is not None  # the mapping is that of these units
+            labels = found
+        else:
             hint = "leave out counts= and keep= (--counts, --keep), or " if self.table.is_long else ""
             raise local_error(result.parameters.get("algorithm"), hint)
-        units, n_units = self.table.rows.numbers, self.table.rows.n_units
-        # Repeated labels of a row are dropped.
-        labels = relabel(self.table.rows.bags, *global_mapping(result.mapping), missing_as_empty=True)
         if not self.table.is_long:
             return UnitRows(units, n_units, labels), np.arange(len(units))
         sources = np.flatnonzero(labels.lengths > 0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections import Counter
+from itertools import chain, combinations
 
 import dask.dataframe as dd
 import pandas as pd
@@ -141,12 +142,35 @@ def test_streams_and_dask_release_the_same(tmp_path):
     assert rows_of(parts.frame.compute()) == rows_of(expected.frame)
 
 
+@pytest.mark.filterwarnings("ignore::pdanon.ReleaseWarning")  # how often persons have a label
+@pytest.mark.parametrize("price", [None, 3])
+@settings(max_examples=examples(60))
+@given(
+    lines=st.lists(
+        st.tuples(st.integers(0, 7), st.frozensets(st.sampled_from([1, 2, 3, 4]), max_size=3)), min_size=8
+    )
+)
+def test_what_a_person_loses_is_lost_in_all_lines(price, lines):
+    frame = pd.DataFrame([(person, sorted(items)) for person, items in lines], columns=["person", "items"])
+    sets = frame.groupby("person")["items"].agg(lambda lists: sorted({*chain(*lists)}))
+    asked = {"k": 3, "m": 2, "deletion_price": price}
+    if len(sets) < 3:
+        return
+    expected = pd.DataFrame({"items": [*sets]}).txanon.local_suppression(**asked)
+    result = frame.txanon.by("person").local_suppression(**asked)
+    assert len(result.frame) == len(frame)
+    shown = result.frame.groupby("person")["items"].agg(lambda lists: frozenset(chain(*lists)))
+    assert Counter(shown) == Counter(expected.frame["items"].map(frozenset))
+
+
 def test_it_can_be_refined_explained_compared_and_chosen():
     rows = [frozenset(row) for row in ("abc", "ab", "ab", "ac", "bd", "b", "cd", "c", "ad")] * 2
     frame, guarantee = frame_of(rows), promise(["bc", "cd", "ad"], 3)
     result = frame.txanon.local_suppression(guarantee=guarantee)
     assert frame.txanon.refine(result).loss["occurrences"] <= result.loss["occurrences"]
     assert "published" in repr(result.explain("c", frame))
+    mixture = frame.txanon.local_suppression(guarantee=guarantee, deletion_price=1)
+    assert all("k=3" in repr(mixture.explain(item, frame)) for item in "abcd")
     chosen = frame.txanon.anonymize(guarantee, loss="occurrences")
     assert chosen.parameters["algorithm"] == "local_suppression"
     assert chosen.loss["occurrences"] == chosen.tried["loss"].min()
