@@ -879,7 +879,7 @@ def attacks_are_those_of_the_table():
     (table,) = tables_of("assess.md", "attacks").values()
     measured = table[table["data"] == "groceries"].set_index("release").iloc[:, 2:]
     risks = {name: [cell.split()[0] for cell in line] for name, line in measured.T.items()}
-    page = text_of("docs/assess.md").replace("`", "")
+    page = text_of(LOSSES).replace("`", "")
     return all(f"| {name} | {' | '.join(cells)} |" in page for name, cells in risks.items())
 
 
@@ -1199,21 +1199,20 @@ CLAIMS = [
     ),
     (LOSSES, "and he names 26 % instead of 41 %", deletions_name_fewer_persons),
     (LOSSES, "one more than promised, names 34 to 64 % and 8 to 48 %", deletions_name_fewer_persons),
-    ("docs/limits.md", "he names 1 %, but 26 % in a table", deletions_name_fewer_persons),
-    ("docs/assess.md", "Risk in percent", attacks_are_those_of_the_table),
-    ("docs/assess.md", "each of 36 risks", risks_agree_with_anonymeter),
-    ("docs/assess.md", "96 to 100 % of the intervals", intervals_hold_the_risk),
-    ("docs/attackers.md", ".2 to 3.9 points more persons", matching_all_names_few_more),
+    (LOSSES, "Risk in percent", attacks_are_those_of_the_table),
+    (LOSSES, "each of 36 risks", risks_agree_with_anonymeter),
+    (LOSSES, "96 to 100 % of the intervals", intervals_hold_the_risk),
+    (LOSSES, ".2 to 3.9 points more persons", matching_all_names_few_more),
     (
-        "docs/limits.md",
+        LOSSES,
         "in 0.06 %, deletions in 1.1 %, and mixtures in up to 1.4 %",
         algorithms_give_few_tables_away,
     ),
-    ("docs/limits.md", "it is 3.0 %", algorithms_give_few_tables_away),
-    ("docs/limits.md", "in 11 % of its tables with three rows", chances_become_certain),
-    ("docs/limits.md", "65 % and 78 % of the persons at risk", counts_of_pairs_rule_rows_out),
+    (LOSSES, "it is 3.0 %", algorithms_give_few_tables_away),
+    (LOSSES, "in 11 % of its tables with three rows", chances_become_certain),
+    (LOSSES, "65 % and 78 % of the persons at risk", counts_of_pairs_rule_rows_out),
     (
-        "docs/attackers.md",
+        LOSSES,
         "7 to 40 % in releases by sets, 4 to 28 % in mixtures, and at most 0.9 % in those by deletions",
         deletions_name_fewer_at_equal_loss,
     ),
@@ -1221,7 +1220,6 @@ CLAIMS = [
     ("docs/measured/speed.md", "half of its first time; before", calls_take_another_time),
     ("docs/measured/speed.md", "half as long again since 28 November", calls_take_another_time),
     ("docs/algorithms/rum_bound.md", "as sets with `delta=0.5`", deletions_of_classes_change_less),
-    ("docs/rt.md", "35 % instead of 55 %", deletions_of_classes_change_less),
     (LOSSES, "at most 1.06 times what is necessary", deletions_buy_a_larger_k),
     (LOSSES, "BMS-WebView-1 loses 42 % and msweb 22 %", deletions_buy_a_larger_k),
     (LOSSES, "50 % instead of 53 % with `k=50`", deletions_buy_a_larger_k),
