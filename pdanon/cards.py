@@ -1,8 +1,7 @@
-"""Cards: the HTML of objects in notebooks, with text in the colors of the notebook.
+"""Cards: the HTML of objects in notebooks, with text in the colors of the notebook."""
 
-A card has a color of its own for bars and for each verdict. They are legible on light and on dark pages, so
-no card has to know the theme. Nothing is loaded from elsewhere, and there are no scripts.
-"""
+# A card has a color of its own for bars and for each verdict. They are legible on light and on dark pages, so
+# no card has to know the theme. Nothing is loaded from elsewhere, and there are no scripts.
 
 from __future__ import annotations
 

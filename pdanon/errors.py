@@ -1,8 +1,7 @@
-"""Errors and warnings: what is wrong, where, what was got, and a hint.
+"""Errors and warnings: what is wrong, where, what was got, and a hint."""
 
-Messages hold counts, positions, column names and parameter values. They never hold the text of an item: a
-log file must not hold data that is about to be anonymized.
-"""
+# Messages hold counts, positions, column names and parameter values. They never hold the text of an item: a
+# log file must not hold data that is about to be anonymized.
 
 from __future__ import annotations
 

@@ -37,12 +37,12 @@ BYTES_OF_SUPPORTS = 16  # per row and occurrence, that each algorithm needs
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A configuration in which `pdanon.anonymize` tries an algorithm for a guarantee.
+    """A configuration in which `pdanon.anonymize` tries an algorithm for a guarantee."""
 
-    ``options`` are parameters beside those of the guarantee, and ``needs`` is one of `anonymize` that it
-    requires. ``order`` sorts the fastest first. It is tried for ``losses`` (none: any), and for others if
-    ``floor``, a lower bound on its default loss, is below the lowest one so far. ``most`` bounds its seconds.
-    """
+    # ``options`` are parameters beside those of the guarantee, and ``needs`` is one of `anonymize` that it
+    # requires. ``order`` sorts the fastest first. It is tried for ``losses`` (none: any), and for others if
+    # ``floor``, a lower bound on its default loss, is below the lowest one so far. ``most`` bounds its
+    # seconds.
 
     guarantee: type
     order: int
@@ -62,23 +62,23 @@ LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs", "meaning")
 
 @frozen
 class Algorithm:
-    """The record of an algorithm.
+    """The record of an algorithm."""
 
-    ``function`` is public, and names it. ``guarantees`` are the classes that its releases can have.
-
-    - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
-      of quasi-identifiers, or both.
-    - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column,
-      ``labels`` and ``keep``; ``unit`` names its steps.
-    - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
-      on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
-    - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a cluster
-      of rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults. ``form``
-      forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by part for
-      both.
-    - ``ways``: what `pdanon.anonymize` tries. ``adds``: columns that the frame must not have.
-      ``bytes_per_row``: memory of a table with six items a row, measured by ``docs/scripts/groups_table.py``.
-    """
+    # ``function`` is public, and names it. ``guarantees`` are the classes that its releases can have.
+    #
+    # - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
+    #   of quasi-identifiers, or both.
+    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column,
+    #   ``labels`` and ``keep``; ``unit`` names its steps.
+    # - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
+    #   on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
+    # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a
+    #   cluster of rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults.
+    #   ``form`` forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by
+    #   part for both.
+    # - ``ways``: what `pdanon.anonymize` tries. ``adds``: columns that the frame must not have.
+    #   ``bytes_per_row``: memory of a table with six items a row, measured by
+    #   ``docs/scripts/groups_table.py``.
 
     function: Callable[..., Anonymized]
     guarantees: tuple[type, ...]

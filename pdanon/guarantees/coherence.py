@@ -103,18 +103,16 @@ class Coherence(ListModel):
         self._store(mapping=MappedItems.of_named(self.mapping, named))
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` are the minimal moles: the minimal public itemsets that violate the guarantee. ``why`` is
-        ``support`` or ``breach``. ``private`` is the private item in most of the ``support`` rows, and
-        ``probability`` its share of them. If the empty itemset is a threat, all rows are at risk. With a
-        mapping: if rows lost all public items, and fewer than k rows have none, ``threats`` is the empty
-        itemset with ``emptied`` as ``why``. `ParameterError`: if a private item does not occur, because a
-        support of 0 would prove nothing; if one is a member of a published set; if two published sets in a
-        row share a member; if an item is public and private in the same row; or if the private column does
-        not exist. Exact. Time grows with the number of public itemsets of at most p items that k rows
-        contain. With ``effort``, it is the largest number of items with a total effort of at most p.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` are the minimal moles: the minimal public itemsets that violate the guarantee. ``why``
+        # is ``support`` or ``breach``. ``private`` is the private item in most of the ``support`` rows, and
+        # ``probability`` its share of them. If the empty itemset is a threat, all rows are at risk. With a
+        # mapping: if rows lost all public items, and fewer than k rows have none, ``threats`` is the empty
+        # itemset with ``emptied`` as ``why``. `ParameterError`: if a private item does not occur, because a
+        # support of 0 would prove nothing; if one is a member of a published set; if two published sets in a
+        # row share a member; if an item is public and private in the same row; or if the private column does
+        # not exist. Exact. Time grows with the number of public itemsets of at most p items that k rows
+        # contain. With ``effort``, it is the largest number of items with a total effort of at most p.
         parts = PublicAndPrivate.of(columns, self.private)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(parts.itemsets)

@@ -141,12 +141,10 @@ class PublicK(ListModel):
         self._store(mapping=MappedItems.of_named(self.mapping, self.public))
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
-        rows with exactly these public items. Missing rows come last, as one missing row. `ParameterError`: if
-        a public item is a member of a published set.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
+        # rows with exactly these public items. Missing rows come last, as one missing row. `ParameterError`:
+        # if a public item is a member of a published set.
         itemsets = columns.itemsets
         refuse_members(itemsets, self.public, self.mapping)
         public = self.public.find(itemsets.vocabulary) >= 0

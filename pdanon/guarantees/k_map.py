@@ -85,12 +85,11 @@ class KMap(ListModel):
             check_mapping(self.mapping)
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` are the minimal itemsets of at most m labels that occur in a row, and in fewer than k rows
-        of the population, which is their ``support``. ParameterError, ColumnError If the population lacks a
-        row, or the list column. Exact. The cost is that of auditing the population by `KmAnonymity`.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` are the minimal itemsets of at most m labels that occur in a row, and in fewer than k
+        # rows of the population, which is their ``support``. ParameterError, ColumnError If the population
+        # lacks a row, or the list column. Exact. The cost is that of auditing the population by
+        # `KmAnonymity`.
         itemsets = columns.itemsets
         people, emptied = self._read_population(columns.label)
         population, drawn = _draw(itemsets, people)

@@ -74,13 +74,12 @@ class KmAnonymity(ListModel):
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` are the minimal itemsets of at most m labels with a support below k. With ``m=None`` they
-        are the distinct rows that fewer than k rows contain. If the empty itemset is a threat, it is the only
-        one. Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support
-        k. With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` are the minimal itemsets of at most m labels with a support below k. With ``m=None``
+        # they are the distinct rows that fewer than k rows contain. If the empty itemset is a threat, it is
+        # the only one. Exact. Time grows with the number of itemsets of at most m labels whose subsets all
+        # have support k. With ``m=None`` it grows with the sum, over the rows, of the support of the rarest
+        # item.
         rows = SupportIndex.of(columns.itemsets)
         found = expose_itemsets(rows, columns.itemsets.n_present, self.k, self.m)
         return found.audit(self, columns.itemsets, rows)
@@ -164,13 +163,11 @@ class PrivacyConstraints(ListModel):
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats`` are
-        the distinct published forms of the violated constraints. If the empty itemset is a threat, it is the
-        only one. `ParameterError`: if an item of a constraint is neither in the mapping nor, without a
-        mapping, in the frame: a support of 0 would prove nothing.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats``
+        # are the distinct published forms of the violated constraints. If the empty itemset is a threat, it
+        # is the only one. `ParameterError`: if an item of a constraint is neither in the mapping nor, without
+        # a mapping, in the frame: a support of 0 would prove nothing.
         if isinstance(self.constraints, AllItemsets):
             return KmAnonymity(self.k, self.constraints.m).recount(columns)
         published = columns.itemsets
@@ -281,15 +278,14 @@ class LmDiversity(ListModel):
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows (``why``
-        is ``rare``), or with a sensitive item in more than 1/l of them (``diversity``). If the empty itemset
-        is a threat, all rows that are not missing are at risk. `ParameterError`: if a sensitive item does not
-        occur, or is a member of a published set; or two published sets in a row share a member. Exact. Time
-        grows with the number of itemsets of fewer than m known items that more than k/l rows with the same
-        sensitive item contain, and with the number of items that extend each itemset.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows
+        # (``why`` is ``rare``), or with a sensitive item in more than 1/l of them (``diversity``). If the
+        # empty itemset is a threat, all rows that are not missing are at risk. `ParameterError`: if a
+        # sensitive item does not occur, or is a member of a published set; or two published sets in a row
+        # share a member. Exact. Time grows with the number of itemsets of fewer than m known items that more
+        # than k/l rows with the same sensitive item contain, and with the number of items that extend each
+        # itemset.
         itemsets = columns.itemsets
         known, secrets = split_rows(itemsets, named_labels(itemsets, self.sensitive, self.mapping))
         return expose_secrets(self, known, secrets, itemsets.n_present).audit(self, itemsets, known)

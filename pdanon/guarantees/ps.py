@@ -135,18 +135,17 @@ class PSRules(ListModel):
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats``
-        lists the published form of the known items of broken rules. If ``why`` is ``rare``, too few rows
-        match, and ``sensitive`` is empty. If ``why`` is ``breach``, too many of the matching rows contain the
-        items in ``sensitive``. For ``AllRules``, only minimal threats are listed. `ParameterError`: if an
-        item of a rule is neither in the mapping nor, without a mapping, in the frame, because a support of 0
-        would prove nothing; if a sensitive item is a member of a published set; or if, without a mapping, two
-        published sets in a row share a member. Exact. Each listed rule costs the support of its rarest item.
-        For ``AllRules``, time grows with the number of itemsets of fewer than m labels that more than ck rows
-        with the same sensitive item contain, and with the number of items that extend each itemset.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats``
+        # lists the published form of the known items of broken rules. If ``why`` is ``rare``, too few rows
+        # match, and ``sensitive`` is empty. If ``why`` is ``breach``, too many of the matching rows contain
+        # the items in ``sensitive``. For ``AllRules``, only minimal threats are listed. `ParameterError`: if
+        # an item of a rule is neither in the mapping nor, without a mapping, in the frame, because a support
+        # of 0 would prove nothing; if a sensitive item is a member of a published set; or if, without a
+        # mapping, two published sets in a row share a member. Exact. Each listed rule costs the support of
+        # its rarest item. For ``AllRules``, time grows with the number of itemsets of fewer than m labels
+        # that more than ck rows with the same sensitive item contain, and with the number of items that
+        # extend each itemset.
         published = columns.itemsets
         mapping = MappedItems.of_named(self.mapping, self.sensitive)
         is_sensitive = named_labels(published, self.sensitive, mapping)

@@ -365,19 +365,17 @@ class RhoUncertainty(ListModel):
         return named_items(itemsets, self.sensitive, self.mapping)
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this.
-
-        ``threats`` has a row for each minimal inference: ``itemset``, the known items; ``support``; ``why``
-        (``inference``); ``sensitive``, the inferred item; ``confidence``, the share of the rows with the
-        itemset that have the item. If the empty itemset is a threat, all rows that are not missing are at
-        risk. Without m, if the search reaches its limit, ``rows_at_risk`` is a lower bound, and large threats
-        need not be minimal. If no inference is found, ``guarantee`` has the m up to which it is proven.
-        `ParameterError`: if a sensitive item does not occur, or is a member of a published set; or two
-        published sets in a row share a member. Exact if m is given. First, each row with a sensitive item is
-        compared with the rows that contain the rarest of its other items. Then time grows with the itemsets
-        of fewer than m items that are frequent enough among the rows with a sensitive item, and with their
-        supports. Without m, each part of the search ends after some hundred million steps.
-        """
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
+        # ``threats`` has a row for each minimal inference: ``itemset``, the known items; ``support``; ``why``
+        # (``inference``); ``sensitive``, the inferred item; ``confidence``, the share of the rows with the
+        # itemset that have the item. If the empty itemset is a threat, all rows that are not missing are at
+        # risk. Without m, if the search reaches its limit, ``rows_at_risk`` is a lower bound, and large
+        # threats need not be minimal. If no inference is found, ``guarantee`` has the m up to which it is
+        # proven. `ParameterError`: if a sensitive item does not occur, or is a member of a published set; or
+        # two published sets in a row share a member. Exact if m is given. First, each row with a sensitive
+        # item is compared with the rows that contain the rarest of its other items. Then time grows with the
+        # itemsets of fewer than m items that are frequent enough among the rows with a sensitive item, and
+        # with their supports. Without m, each part of the search ends after some hundred million steps.
         itemsets = columns.itemsets
         sensitive = named_labels(itemsets, self.sensitive, self.mapping)
         owners = Owners.of(SupportIndex.of(itemsets), sensitive, self.rho, itemsets.n_present)

@@ -1,8 +1,7 @@
-"""Chapters and blocks of ICD-10 and ICD-9-CM as ranges of categories, one chapter a paragraph.
+"""Chapters and blocks of ICD-10 and ICD-9-CM as ranges of categories, one chapter a paragraph."""
 
-ICD-10: version 2019 of the World Health Organization, 22 chapters and 274 blocks, nested ones included.
-ICD-9-CM: 19 chapters and 154 sections; the chapters 280-289 and 740-759 have none.
-"""
+# ICD-10: version 2019 of the World Health Organization, 22 chapters and 274 blocks, nested ones included.
+# ICD-9-CM: 19 chapters and 154 sections; the chapters 280-289 and 740-759 have none.
 
 ICD10 = """
 A00-B99 A00-A09 A15-A19 A20-A28 A30-A49 A50-A64 A65-A69 A70-A74 A75-A79 A80-A89 A92-A99 B00-B09 B15-B19

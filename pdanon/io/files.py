@@ -1,8 +1,7 @@
-"""Files of this machine and of URIs, written whole or not at all.
+"""Files of this machine and of URIs, written whole or not at all."""
 
-A file is a *draft* until it is complete: hidden, in the directory of its target, and readable only by its
-owner. The draft of a file on another machine is in the temporary directory of this one.
-"""
+# A file is a *draft* until it is complete: hidden, in the directory of its target, and readable only by its
+# owner. The draft of a file on another machine is in the temporary directory of this one.
 
 from __future__ import annotations
 

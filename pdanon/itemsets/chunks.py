@@ -1,8 +1,7 @@
-"""Tables of chunks: releases of disassociation, which publish records in parts, cluster by cluster.
+"""Tables of chunks: releases of disassociation, which publish records in parts, cluster by cluster."""
 
-Each row is a sub-record of a record chunk, or the term chunk of a cluster. The release does not link the
-sub-records that one record has in several chunks.
-"""
+# Each row is a sub-record of a record chunk, or the term chunk of a cluster. The release does not link the
+# sub-records that one record has in several chunks.
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Itemsets: list columns as integer codes, converted from and to Arrow.
+"""Itemsets: list columns as integer codes, converted from and to Arrow."""
 
-All algorithms work on NumPy arrays of codes. Only this module and `lists` touch Arrow buffers of lists.
-So their guarantees hold everywhere: rows are sorted sets without nulls, or multisets where ``repeats`` says
-so, and nothing of the input's buffers reaches a release.
-"""
+# All algorithms work on NumPy arrays of codes. Only this module and `lists` touch Arrow buffers of lists.
+# So their guarantees hold everywhere: rows are sorted sets without nulls, or multisets where ``repeats`` says
+# so, and nothing of the input's buffers reaches a release.
 
 from __future__ import annotations
 
@@ -71,14 +70,13 @@ _OFFSET_LIMIT = 2**31 - 1  # Arrow's list and string types have offsets of 32 bi
 
 @frozen
 class Itemsets:
-    """A column of sets of items, as codes into a sorted vocabulary.
+    """A column of sets of items, as codes into a sorted vocabulary."""
 
-    Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct; rows made with ``repeats`` are
-    multisets. Code ``c`` stands for ``vocabulary[c]``. The vocabulary has the distinct items that occur, in
-    ascending order.
-
-    Memory: 4 bytes per occurrence, 9 bytes per row, and the vocabulary.
-    """
+    # Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct; rows made with ``repeats``
+    # are multisets. Code ``c`` stands for ``vocabulary[c]``. The vocabulary has the distinct items that
+    # occur, in ascending order.
+    #
+    # Memory: 4 bytes per occurrence, 9 bytes per row, and the vocabulary.
 
     codes: Codes
     offsets: Offsets
@@ -380,13 +378,11 @@ def item_texts(items: pa.Array) -> pa.Array:
 
 
 def find_items(wanted: pa.Array, among: pa.Array) -> Codes:
-    """Return the first position of each wanted item among others, -1 if it is absent or missing.
-
-    Every parameter that lists items is matched by this function. Numbers, times, instants and durations match
-    if their values are equal, whatever their types and time zones. A date matches its midnight. A text
-    matches an item that pdanon, Arrow or pandas write so. Nothing else matches: a boolean is no number, and
-    an instant is no time without a zone.
-    """
+    """Return the first position of each wanted item among others, -1 if it is absent or missing."""
+    # Every parameter that lists items is matched by this function. Numbers, times, instants and durations
+    # match if their values are equal, whatever their types and time zones. A date matches its midnight. A
+    # text matches an item that pdanon, Arrow or pandas write so. Nothing else matches: a boolean is no
+    # number, and an instant is no time without a zone.
     wanted, among = (plain(items, item_type(items.type)) for items in (wanted, among))
     if wanted.type == among.type:
         return _match(wanted, among)

@@ -1,10 +1,9 @@
-"""Types of columns: the dtype of lists, and differences between pandas 2 and 3.
+"""Types of columns: the dtype of lists, and differences between pandas 2 and 3."""
 
-``DataFrame.to_parquet`` notes ``str(dtype)`` in the file. For Arrow lists that is
-``list<item: string>[pyarrow]``, which ``pandas.read_parquet`` refuses: pandas has no dtype of that name.
-The dtype of lists is Arrow's, but its ``str(dtype)`` is ``object``, the name of pandas' own lists. So anyone
-can read the file, without pdanon and without an option.
-"""
+# ``DataFrame.to_parquet`` notes ``str(dtype)`` in the file. For Arrow lists that is ``list<item:
+# string>[pyarrow]``, which ``pandas.read_parquet`` refuses: pandas has no dtype of that name. The dtype of
+# lists is Arrow's, but its ``str(dtype)`` is ``object``, the name of pandas' own lists. So anyone can read
+# the file, without pdanon and without an option.
 
 from __future__ import annotations
 

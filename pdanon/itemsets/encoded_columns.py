@@ -1,8 +1,7 @@
-"""List columns of a table as integers, from frames, files or clusters: the input of algorithms and audits.
+"""List columns of a table as integers, from frames, files or clusters: the input of algorithms and audits."""
 
-Supports depend only on the distinct transactions and their counts. So for rows in files or on a cluster,
-each distinct transaction is kept once, with its count. Where pairs of items decide, their supports suffice.
-"""
+# Supports depend only on the distinct transactions and their counts. So for rows in files or on a cluster,
+# each distinct transaction is kept once, with its count. Where pairs of items decide, their supports suffice.
 
 from __future__ import annotations
 
@@ -31,10 +30,8 @@ _encoded: ContextVar[_Encoded | None] = ContextVar("encoded", default=None)
 
 @contextmanager
 def encode_once(frame: pd.DataFrame) -> Iterator[None]:
-    """Keep the codes of the columns of a frame, which stays as it is, for several algorithms.
-
-    Their releases have codes instead of texts, as `write_column` says.
-    """
+    """Keep the codes of the columns of a frame, which stays as it is, for several algorithms."""
+    # Their releases have codes instead of texts, as `write_column` says.
     token = _encoded.set((frame, {}))
     try:
         yield
@@ -99,14 +96,12 @@ class ListColumns:
 
 
 def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
-    """Collect the distinct rows of one or two columns that come in batches, in order of first appearance.
-
-    A batch has the rows of each column, the first one optionally with weights, and its own vocabularies.
-    Items of a column have one type. Missing rows differ from empty ones.
-
-    Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and 16
-    bytes per row).
-    """
+    """Collect the distinct rows of one or two columns that come in batches, in order of first appearance."""
+    # A batch has the rows of each column, the first one optionally with weights, and its own vocabularies.
+    # Items of a column have one type. Missing rows differ from empty ones.
+    #
+    # Memory: one batch, 24 bytes per distinct row, and twice the distinct rows (4 bytes per occurrence and 16
+    # bytes per row).
     rows = CollapsedRows(n_columns)
     for batch in batches:
         rows.add(batch)
@@ -240,13 +235,11 @@ class PairCounts:
         return self
 
     def columns(self, known: SupportIndex | None = None) -> ListColumns:
-        """Return rows with the same supports of items and pairs, and the same number of missing rows.
-
-        ``known`` are some of the rows, by the codes of the vocabulary, after a `sort`. They are kept. In
-        place of all others, there is a row for each pair, weighted by the number of other rows that hold it.
-        A row for each item corrects its support, and may have a negative weight. Only supports of up to two
-        items, and the numbers of all and missing rows, are correct.
-        """
+        """Return rows with the same supports of items and pairs, and the same number of missing rows."""
+        # ``known`` are some of the rows, by the codes of the vocabulary, after a `sort`. They are kept. In
+        # place of all others, there is a row for each pair, weighted by the number of other rows that hold
+        # it. A row for each item corrects its support, and may have a negative weight. Only supports of up to
+        # two items, and the numbers of all and missing rows, are correct.
         n = len(self.items)
         if known is None:
             known = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), n)

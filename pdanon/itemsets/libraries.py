@@ -1,8 +1,7 @@
-"""Tables of other libraries: polars, DuckDB, Arrow, and all that export an Arrow stream.
+"""Tables of other libraries: polars, DuckDB, Arrow, and all that export an Arrow stream."""
 
-Functions see pandas only. `call_with_tables` reads the tables among the arguments, and returns the tables of
-a result in the library of the first one. Columns with an Arrow type are shared, not copied.
-"""
+# Functions see pandas only. `call_with_tables` reads the tables among the arguments, and returns the tables
+# of a result in the library of the first one. Columns with an Arrow type are shared, not copied.
 
 from __future__ import annotations
 

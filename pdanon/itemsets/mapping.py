@@ -172,11 +172,9 @@ def relabel(
 def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: pa.Array, mapping: pd.DataFrame, *, keeps_type: bool
 ) -> Itemsets | None:
-    """Recode rows of groups with a mapping table sorted by group and item.
-
-    ``items`` are all mapped items, and ``keeps_type`` tells whether labels have their type. The caller
-    decides whether missing rows become empty. Return None if an item is not mapped in its group.
-    """
+    """Recode rows of groups with a mapping table sorted by group and item."""
+    # ``items`` are all mapped items, and ``keeps_type`` tells whether labels have their type. The caller
+    # decides whether missing rows become empty. Return None if an item is not mapped in its group.
     labels, n_items = mapping_labels(mapping, items.type), len(items)
     cells = mapping["group"].to_numpy() * n_items + find_items(mapping_values(mapping, "item"), items)
     known = find_items(itemsets.vocabulary, items)

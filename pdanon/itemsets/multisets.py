@@ -1,8 +1,7 @@
-"""Multisets: columns whose rows may repeat a label, as in releases by Clump.
+"""Multisets: columns whose rows may repeat a label, as in releases by Clump."""
 
-A reader of such a row sees how often it repeats a label. So audits count each repetition as another label, a
-copy. Copies are entries of the vocabulary of their own, next to the first copy.
-"""
+# A reader of such a row sees how often it repeats a label. So audits count each repetition as another label,
+# a copy. Copies are entries of the vocabulary of their own, next to the first copy.
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Supports of itemsets over a fixed set of rows.
+"""Supports of itemsets over a fixed set of rows."""
 
-The support of an itemset is the number of rows (transactions) that contain all its items. All guarantees are
-statements about supports, and only this module counts them.
-"""
+# The support of an itemset is the number of rows (transactions) that contain all its items. All guarantees
+# are statements about supports, and only this module counts them.
 
 from __future__ import annotations
 
@@ -121,13 +120,11 @@ def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
 def _sort_rows(
     codes: Codes, offsets: Offsets, classes: Numbers, n_items: int, *, gray: bool = False
 ) -> tuple[Numbers, Mask]:
-    """Sort rows by class, then by codes; equal ones stay in their order.
-
-    Return the order, and which of its places begin a group of equal rows. With ``gray``, rows of a class are
-    sorted as `ranks_of` says; otherwise they have one length.
-
-    A radix sort from the first codes on: codes are read only while they decide.
-    """
+    """Sort rows by class, then by codes; equal ones stay in their order."""
+    # Return the order, and which of its places begin a group of equal rows. With ``gray``, rows of a class
+    # are sorted as `ranks_of` says; otherwise they have one length.
+    #
+    # A radix sort from the first codes on: codes are read only while they decide.
     lengths = np.diff(offsets)
     order = np.argsort(classes, kind="stable")
     is_first = np.ones(len(order), np.bool_)
@@ -446,13 +443,11 @@ class SupportIndex:
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
-    """List the rare itemsets of size 3 to m, size by size, until none is left.
-
-    No item and no pair is rare. Lists are of minimal rare itemsets, or of rare rows if m covers every itemset
-    of a row. Between two lists the caller generalizes the rows, so that the listed itemsets are no longer
-    rare. No smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it
-    stands for, whose support was 0 or at least k.
-    """
+    """List the rare itemsets of size 3 to m, size by size, until none is left."""
+    # No item and no pair is rare. Lists are of minimal rare itemsets, or of rare rows if m covers every
+    # itemset of a row. Between two lists the caller generalizes the rows, so that the listed itemsets are no
+    # longer rare. No smaller size becomes rare again: a row that holds a generalized itemset holds an itemset
+    # that it stands for, whose support was 0 or at least k.
     for size in sizes_beyond_pairs(rows().longest, m):
         while len(threats := rows().rare(k, size)):
             yield threats

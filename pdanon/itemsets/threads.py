@@ -146,11 +146,9 @@ def config(
 
 
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
-    """Divide work among the threads into consecutive parts: one per thread; one in all for little work.
-
-    ``before`` has the steps of work before each unit, ascending from 0, such as the offsets of rows. Much
-    work has more parts. Return the begin and end of each part, and at least one part.
-    """
+    """Divide work among the threads into consecutive parts: one per thread; one in all for little work."""
+    # ``before`` has the steps of work before each unit, ascending from 0, such as the offsets of rows. Much
+    # work has more parts. Return the begin and end of each part, and at least one part.
     n_units, steps = len(before) - 1, int(before[-1])
     if steps < 2 * _WORTH:  # the usual case, in which counting the cores would take longer than the work
         read_variable()
@@ -186,14 +184,12 @@ def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: 
 def search(
     function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: float, *, limited: bool = False
 ) -> list[_T]:
-    """Call a function for each part as `share`, where a part can take any time and checks `halt_flag`.
-
-    ``steps`` is an upper bound on those of all parts. If ``limited``, the time limit raises `TimeLimitError`.
-    Audits ignore the limit.
-
-    Much work runs in another thread even if only one is allowed. Waiting can be interrupted from the
-    keyboard; a compiled loop cannot.
-    """
+    """Call a function for each part as `share`, where a part can take any time and checks `halt_flag`."""
+    # ``steps`` is an upper bound on those of all parts. If ``limited``, the time limit raises
+    # `TimeLimitError`. Audits ignore the limit.
+    #
+    # Much work runs in another thread even if only one is allowed. Waiting can be interrupted from the
+    # keyboard; a compiled loop cannot.
     if getattr(_own, "busy", False) or (len(parts) <= 1 and steps < _LONGEST):
         return _run_in_turn(function, parts)
     return _run_in_pool(function, parts, max(min(count_threads(), len(parts)), 1), limited=limited)

@@ -1,8 +1,7 @@
-"""Checks of single arguments: frames, paths, texts, numbers, switches and seeds.
+"""Checks of single arguments: frames, paths, texts, numbers, switches and seeds."""
 
-Messages show a refused value only if it is a number, or a word where a word is expected. Otherwise they show
-its type, as the value may hold items.
-"""
+# Messages show a refused value only if it is a number, or a word where a word is expected. Otherwise they
+# show its type, as the value may hold items.
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Lower bounds on the loss of all releases that recode an item equally in all rows, and of deletions.
+"""Lower bounds on the loss of all releases that recode an item equally in all rows, and of deletions."""
 
-Items are in conflict if a release cannot publish all of them as they are, because they are a rare itemset. In
-each conflict, at least one item must change. The weight of the changed items is bounded by prices: each
-conflict has a price, and the prices of the conflicts with an item sum to at most its weight.
-
-Releases by deletions keep an item in some rows. There, each row has conflicts of its own.
-"""
+# Items are in conflict if a release cannot publish all of them as they are, because they are a rare itemset.
+# In each conflict, at least one item must change. The weight of the changed items is bounded by prices: each
+# conflict has a price, and the prices of the conflicts with an item sum to at most its weight.
+#
+# Releases by deletions keep an item in some rows. There, each row has conflicts of its own.
 
 from __future__ import annotations
 
@@ -228,11 +227,9 @@ class Conflicts:
         return cls(int(weights[must].sum()), left, *pairs, rare.take(free & (sizes > 2)))
 
     def pack(self, steps: int) -> tuple[int, ItemsetTable]:
-        """Bound the weight of the changed items by parts of their weights, in exact integers.
-
-        No further pass begins after ``steps`` steps. Return the best bound of the passes, and the cliques of
-        the first pass, as conditions for `relax`.
-        """
+        """Bound the weight of the changed items by parts of their weights, in exact integers."""
+        # No further pass begins after ``steps`` steps. Return the best bound of the passes, and the cliques
+        # of the first pass, as conditions for `relax`.
         packing, best = self._packing(self.weights), 0
         rows: ItemsetTable | None = None
         for _ in range(_PASSES):

@@ -1,8 +1,7 @@
-"""Emptied rows: if suppression would empty fewer than k rows, it empties k.
+"""Emptied rows: if suppression would empty fewer than k rows, it empties k."""
 
-A row without labels reveals that all of its items were suppressed, to an attacker who knew of any. It must
-therefore look like k - 1 others.
-"""
+# A row without labels reveals that all of its items were suppressed, to an attacker who knew of any. It must
+# therefore look like k - 1 others.
 
 from __future__ import annotations
 
@@ -27,13 +26,11 @@ _OTHERWISE = (Coherence, PublicK, TransactionalK)
 
 
 def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee) -> Recoding:
-    """Suppress further items of a table until no row, or at least k rows, are emptied.
-
-    Without a k, nothing is changed. Suppressing a label changes the support of no itemset of other labels, so
-    guarantees about published itemsets still hold. A guarantee about itemsets of original items covers their
-    remaining labels, which may be rare. A label of each rare itemset is then suppressed as well. If that
-    breaks a rule of `PSRules`, the release is infeasible.
-    """
+    """Suppress further items of a table until no row, or at least k rows, are emptied."""
+    # Without a k, nothing is changed. Suppressing a label changes the support of no itemset of other labels,
+    # so guarantees about published itemsets still hold. A guarantee about itemsets of original items covers
+    # their remaining labels, which may be rare. A label of each rare itemset is then suppressed as well. If
+    # that breaks a rule of `PSRules`, the release is infeasible.
     k = getattr(guarantee, "k", None)
     if k is None or isinstance(guarantee, _OTHERWISE):
         return recoding

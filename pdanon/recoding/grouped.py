@@ -1,7 +1,6 @@
-"""Rows with sensitive items published as counts of groups, and the errors of queries on them.
+"""Rows with sensitive items published as counts of groups, and the errors of queries on them."""
 
-Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
-"""
+# Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 
 from __future__ import annotations
 

@@ -163,16 +163,14 @@ class Sample:
         return members.astype(np.int64)
 
     def weigh(self, label: int, wanted: Numbers, rows: Numbers, published: Any) -> tuple[Floats, Floats]:
-        """Weigh some items of a label of released rows, by naive Bayes.
-
-        The probability that the label stands for an item is in proportion to its weight: its number of rows
-        in the sample, times their share with each other label of the released row. Each item counts half a
-        row more than the sample has. Each share is estimated as if one more row held the item, with each
-        other label in proportion to its share of all rows.
-
-        ``published`` has all released rows, and ``rows`` are some with the label. Return by row and wanted
-        item the weight of the item, and that of all other items of the label, as natural logarithms.
-        """
+        """Weigh some items of a label of released rows, by naive Bayes."""
+        # The probability that the label stands for an item is in proportion to its weight: its number of rows
+        # in the sample, times their share with each other label of the released row. Each item counts half a
+        # row more than the sample has. Each share is estimated as if one more row held the item, with each
+        # other label in proportion to its share of all rows.
+        #
+        # ``published`` has all released rows, and ``rows`` are some with the label. Return by row and wanted
+        # item the weight of the item, and that of all other items of the label, as natural logarithms.
         members = self.members(label)
         having = self._rows.indices[self._rows.indptr[label] : self._rows.indptr[label + 1]]
         items = self.items[having][:, members]
@@ -309,15 +307,13 @@ def count_deletions(
 def guess_rows(
     persons: Persons, became: Numbers, published: Itemsets, samples: list[Sample], learned_from: Numbers
 ) -> Guesses:
-    """Guess the released row of each person.
-
-    ``became`` is the label of each known item; -1 if it is suppressed. ``learned_from`` is the number of the
-    sample by which each released row is weighed.
-
-    Memory: 8 bytes for each candidate row of some persons, and 24 for each occurrence of the sample and the
-    release. Time: the occurrences of the rows with each known label, in the sample and the release; for sets
-    also the candidate rows times the items of their label.
-    """
+    """Guess the released row of each person."""
+    # ``became`` is the label of each known item; -1 if it is suppressed. ``learned_from`` is the number of
+    # the sample by which each released row is weighed.
+    #
+    # Memory: 8 bytes for each candidate row of some persons, and 24 for each occurrence of the sample and the
+    # release. Time: the occurrences of the rows with each known label, in the sample and the release; for
+    # sets also the candidate rows times the items of their label.
     n = len(persons.rows)
     index = SupportIndex.of(published)
     of_person = rows_of(persons.offsets)
@@ -355,16 +351,14 @@ def infer_rows(
     samples: list[Sample],
     learned_from: Numbers,
 ) -> Guesses:
-    """Guess the released row of each person, by an attacker who infers which rows lost the known items.
-
-    ``deleted`` and ``labels`` are about the known items: the number of rows that lost each, which the
-    attacker knows, and its label; -1 if it has none. A candidate row holds the label of each known item, or
-    may have lost the item: some row did. The probability that a row without the label did depends on its
-    labels, by naive Bayes.
-
-    Memory: 16 bytes for each row and known item of some persons. Time: the occurrences of the release for
-    each known item, and for sets those of `guess_rows`.
-    """
+    """Guess the released row of each person, by an attacker who infers which rows lost the known items."""
+    # ``deleted`` and ``labels`` are about the known items: the number of rows that lost each, which the
+    # attacker knows, and its label; -1 if it has none. A candidate row holds the label of each known item, or
+    # may have lost the item: some row did. The probability that a row without the label did depends on its
+    # labels, by naive Bayes.
+    #
+    # Memory: 16 bytes for each row and known item of some persons. Time: the occurrences of the release for
+    # each known item, and for sets those of `guess_rows`.
     index, n_known = SupportIndex.of(published), np.diff(persons.offsets)
     rows, owners = csr(index.codes, index.offsets, published.n_items), np.repeat(persons.rows, n_known)
     codes, n = persons.codes.astype(np.int64), len(persons.rows)

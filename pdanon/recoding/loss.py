@@ -1,8 +1,7 @@
-"""Information loss of a recoding: errors of counts, NCP, LM, UL and GGD.
+"""Information loss of a recoding: errors of counts, NCP, LM, UL and GGD."""
 
-:func:`information_loss` defines each measure. The loss of a table that is recoded part by part comes from
-sums over the parts.
-"""
+# :func:`information_loss` defines each measure. The loss of a table that is recoded part by part comes from
+# sums over the parts.
 
 from __future__ import annotations
 
@@ -161,12 +160,10 @@ def pair_error(counts: Iterable[NDArray[Any]], times: Numbers) -> float:
 
 
 def draw_pairs(itemsets: Itemsets) -> tuple[Codes, Numbers]:
-    """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
-
-    The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows are
-    then adjacent, and may be one row with a weight. Return the distinct pairs, each ascending, and how often
-    each was sampled.
-    """
+    """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call."""
+    # The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows
+    # are then adjacent, and may be one row with a weight. Return the distinct pairs, each ascending, and how
+    # often each was sampled.
     rows, within = draw_places(hash_rows(itemsets), count_pairs(itemsets), itemsets.weights)
     codes = pair_codes(itemsets, rows, within)
     return np.unique(codes, axis=0, return_counts=True)
@@ -197,11 +194,9 @@ def first_bits(hashes: NDArray[np.uint64]) -> NDArray[np.uint16]:
 
 
 def sample_places(held: Numbers) -> tuple[Mask, Numbers]:
-    """Sample the places of pairs, whose rows are ordered by hash.
-
-    ``held`` is the number of pairs of the rows, by the first bits of their hashes. Return the first bits with
-    a sampled pair, and the place of each sampled pair among those of rows with these bits.
-    """
+    """Sample the places of pairs, whose rows are ordered by hash."""
+    # ``held`` is the number of pairs of the rows, by the first bits of their hashes. Return the first bits
+    # with a sampled pair, and the place of each sampled pair among those of rows with these bits.
     ends = np.cumsum(held)
     total = int(ends[-1])
     number = min(SAMPLE_SIZE, total)

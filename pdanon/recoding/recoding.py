@@ -1,8 +1,7 @@
-"""Recoding: the generalized item of each item, and the released column.
+"""Recoding: the generalized item of each item, and the released column."""
 
-Only this module writes items of a release: codes with a new vocabulary of labels. The mapping table lists
-the label of each item. A cover is read from it: the labels of original items, and the items of labels.
-"""
+# Only this module writes items of a release: codes with a new vocabulary of labels. The mapping table lists
+# the label of each item. A cover is read from it: the labels of original items, and the items of labels.
 
 from __future__ import annotations
 
@@ -79,13 +78,11 @@ class Recoding:
         repeats: bool = False,
         n_leaves: int | None = None,
     ) -> Recoding:
-        """Create a recoding that publishes each item as a node of a hierarchy.
-
-        ``nodes`` has the node of each item, or of each occurrence if groups of rows have their own nodes; -1
-        if it is suppressed. ``repeats`` publishes rows as bags, and requires groups. ``n_leaves`` is the
-        number of leaves that nodes may stand for, by default all. Further leaves below the root belong to
-        items that are only published as they are or suppressed.
-        """
+        """Create a recoding that publishes each item as a node of a hierarchy."""
+        # ``nodes`` has the node of each item, or of each occurrence if groups of rows have their own nodes;
+        # -1 if it is suppressed. ``repeats`` publishes rows as bags, and requires groups. ``n_leaves`` is the
+        # number of leaves that nodes may stand for, by default all. Further leaves below the root belong to
+        # items that are only published as they are or suppressed.
         domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])
         targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
@@ -151,10 +148,8 @@ class Changes(NamedTuple):
 
 
 def number_changes(itemsets: Itemsets, changed: Mask, targets: Numbers | None = None) -> Codes:
-    """Number the sets of changes of rows, and return that of each row; 0 is the empty set.
-
-    ``targets`` is what each occurrence becomes; None if all that change are deleted.
-    """
+    """Number the sets of changes of rows, and return that of each row; 0 is the empty set."""
+    # ``targets`` is what each occurrence becomes; None if all that change are deleted.
     offsets, codes = offsets_of(changed)[itemsets.offsets], itemsets.codes[changed]
     if targets is not None:
         edits = codes * (targets.max(initial=0) + 1) + targets[changed]
@@ -167,13 +162,11 @@ def number_changes(itemsets: Itemsets, changed: Mask, targets: Numbers | None = 
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:
-    """Return the table ``group, item, generalized, support`` of the label of each item.
-
-    It is ordered by group, then by item. ``group`` is 0 in a global recoding. ``generalized`` is missing for
-    a suppressed item, else of the type of the released column. ``support`` counts the rows of the group with
-    this change. The attribute ``empty_rows`` counts the rows without an item, if there are any and something
-    is suppressed.
-    """
+    """Return the table ``group, item, generalized, support`` of the label of each item."""
+    # It is ordered by group, then by item. ``group`` is 0 in a global recoding. ``generalized`` is missing
+    # for a suppressed item, else of the type of the released column. ``support`` counts the rows of the group
+    # with this change. The attribute ``empty_rows`` counts the rows without an item, if there are any and
+    # something is suppressed.
     changes = recoding.changes(itemsets) if changes is None else changes
     mapping = pd.DataFrame(
         {
@@ -279,10 +272,8 @@ class Cover:
 
 
 def read_mapping(mapping: pd.DataFrame, original: Itemsets) -> tuple[Numbers, Numbers, list[str]]:
-    """Read a mapping table against the original column; it must be over the same items.
-
-    Return the item of each row, the position of its label, -1 if it is suppressed, and the distinct labels.
-    """
+    """Read a mapping table against the original column; it must be over the same items."""
+    # Return the item of each row, the position of its label, -1 if it is suppressed, and the distinct labels.
     check_mapping(mapping)
     items = original.lookup(mapping_values(mapping, "item"))
     lacking = original.n_items - len(np.unique(items[items >= 0]))

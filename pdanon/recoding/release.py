@@ -101,15 +101,13 @@ def release(
     max_loss: Mapping[str, float] | None = None,
     max_risk: Fraction | None = None,
 ) -> Result:
-    """Decide, write, audit and warn, for all releases.
-
-    ``keep`` are the columns that the caller has reviewed. ``max_loss`` bounds the losses, by measure, and
-    ``max_risk`` the share of rows that unmodified columns identify with all that is published.
-
-    A decision that is only an attempt is infeasible; the attempt of a frame is the ``partial`` of the error.
-    So is a release that exceeds a bound, or is almost empty although there are bounds. A release that fails
-    its audit is withheld.
-    """
+    """Decide, write, audit and warn, for all releases."""
+    # ``keep`` are the columns that the caller has reviewed. ``max_loss`` bounds the losses, by measure, and
+    # ``max_risk`` the share of rows that unmodified columns identify with all that is published.
+    #
+    # A decision that is only an attempt is infeasible; the attempt of a frame is the ``partial`` of the
+    # error. So is a release that exceeds a bound, or is almost empty although there are bounds. A release
+    # that fails its audit is withheld.
     judged = writer.check_keep(keep)  # before the decision, which may take long
     decision = decide()
     risk = decision.risk() if decision.problem is None else None

@@ -69,12 +69,10 @@ class Attacker:
         return cls(k, m + 1, 0, hidden)
 
     def count(self, before: Visible, after: Visible, n_occurrences: int) -> pd.DataFrame | None:
-        """Count the rows at risk in the original and in the release, on the same sample of rows.
-
-        Return ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``; None if
-        there is no row, or no row can be counted in time. The time is proportional to ``n_occurrences``,
-        those of the original.
-        """
+        """Count the rows at risk in the original and in the release, on the same sample of rows."""
+        # Return ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``; None if
+        # there is no row, or no row can be counted in time. The time is proportional to ``n_occurrences``,
+        # those of the original.
         n_rows = after.n_rows
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
         least_size = min(self.covered + 1, most_known)

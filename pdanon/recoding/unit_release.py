@@ -1,8 +1,7 @@
-"""Releases of tables in which a person, the unit of the guarantee, has several rows.
+"""Releases of tables in which a person, the unit of the guarantee, has several rows."""
 
-The rows of a unit are gathered to the set of its items, any algorithm recodes these sets, and the labels go
-back to the rows. So no algorithm knows of units.
-"""
+# The rows of a unit are gathered to the set of its items, any algorithm recodes these sets, and the labels go
+# back to the rows. So no algorithm knows of units.
 
 from __future__ import annotations
 

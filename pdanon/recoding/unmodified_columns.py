@@ -1,7 +1,6 @@
-"""Unmodified columns: columns published as they are, and the rows that they identify.
+"""Unmodified columns: columns published as they are, and the rows that they identify."""
 
-They are counted alone, with the released quasi-identifiers, and with released items, as `KKm` counts.
-"""
+# They are counted alone, with the released quasi-identifiers, and with released items, as `KKm` counts.
 
 from __future__ import annotations
 
@@ -143,10 +142,8 @@ class UnmodifiedColumns:
         return any(same_label(label, each) for each in self.judged)
 
     def sentences(self, rows: int | None = None) -> Iterator[str]:
-        """Describe in sentences what was found, if anything.
-
-        ``rows`` is the number of rows of the whole table, if only the first ones were counted.
-        """
+        """Describe in sentences what was found, if anything."""
+        # ``rows`` is the number of rows of the whole table, if only the first ones were counted.
         first = rows is not None and rows > self.rows
         counted = f"the first {self.rows:,} rows" if first else f"{self.rows:,} rows"
         if self._by_one:
@@ -164,10 +161,8 @@ class UnmodifiedColumns:
             yield f"The values of {_join_labels(self.incomparable)} cannot be compared, and are not counted"
 
     def summary(self, rows: int | None = None) -> Iterator[tuple[str, list[float]]]:
-        """Return the line of a result about all unmodified columns, if there is one, and the shares in it.
-
-        ``rows`` is the number of rows of the whole table, as in `sentences`.
-        """
+        """Return the line of a result about all unmodified columns, if there is one, and the shares in it."""
+        # ``rows`` is the number of rows of the whole table, as in `sentences`.
         if self.with_judged is not None:
             for text, shares in self.with_judged.summary(rows):
                 yield f"{text} ({self._columns(self.judged)} as listed in keep)", shares
@@ -517,10 +512,8 @@ def refuse_risk(found: UnmodifiedColumns, most: Fraction | None) -> None:
 def _count_with_items(
     lists: Sequence[Itemsets], columns: Sequence[Numbers], guarantee: Guarantee, k: int, m: int | None
 ) -> tuple[int, int]:
-    """Count the rows that fewer than k match in some columns and up to m items.
-
-    Return the number of counted rows, all or a sample, and the number below k.
-    """
+    """Count the rows that fewer than k match in some columns and up to m items."""
+    # Return the number of counted rows, all or a sample, and the number below k.
     if not lists:
         return 0, 0
     crowds = Crowds.of(lists, reduce(pair_numbers, columns))

@@ -63,25 +63,23 @@ def items_left(
     n_rows: int,
     guarantee: Guarantee | None = None,
 ) -> str:
-    """Describe the items of a release that is almost empty; empty if something is left.
-
-    Fewer than 20 rows are not checked. There are four conditions, and the first one that holds is described.
-    Items that the guarantee protects are not counted if there are others: they can only be published as they
-    are, or suppressed.
-
-    1. At least 95 % of the occurrences of a column are lost. A suppressed occurrence is lost. An occurrence
-       whose label stands for several items is lost in two cases: the label is the most frequent one of this
-       kind (ties: the one for most items), or it stands for at least 95 % of the items of the column.
-    2. The rows are recoded in groups. Groups with several items each, and together at least 5 % of the
-       occurrences, have lost at least 95 % of theirs. They are suppressed, or their labels stand for at least
-       95 % of the items of the column.
-    3. At least 95 % of the occurrences are changed, and the average error of the count of a pair is at least
-       95 % (``loss["pairs"]``). Nodes of a hierarchy can be counted themselves: for them, NCP must be at
-       least 50 % as well.
-    4. All items that the guarantee protects are suppressed, as `RhoUncertainty` allows.
-
-    All comparisons are of integers; errors are rounded to millionths.
-    """
+    """Describe the items of a release that is almost empty; empty if something is left."""
+    # Fewer than 20 rows are not checked. There are four conditions, and the first one that holds is
+    # described. Items that the guarantee protects are not counted if there are others: they can only be
+    # published as they are, or suppressed.
+    #
+    # 1. At least 95 % of the occurrences of a column are lost. A suppressed occurrence is lost. An occurrence
+    #    whose label stands for several items is lost in two cases: the label is the most frequent one of this
+    #    kind (ties: the one for most items), or it stands for at least 95 % of the items of the column.
+    # 2. The rows are recoded in groups. Groups with several items each, and together at least 5 % of the
+    #    occurrences, have lost at least 95 % of theirs. They are suppressed, or their labels stand for at
+    #    least 95 % of the items of the column.
+    # 3. At least 95 % of the occurrences are changed, and the average error of the count of a pair is at
+    #    least 95 % (``loss["pairs"]``). Nodes of a hierarchy can be counted themselves: for them, NCP must be
+    #    at least 50 % as well.
+    # 4. All items that the guarantee protects are suppressed, as `RhoUncertainty` allows.
+    #
+    # All comparisons are of integers; errors are rounded to millionths.
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)

@@ -1,8 +1,8 @@
-"""Quasi-identifiers as integer codes: ordered ranges, nodes of a hierarchy, and sets of values.
+"""Quasi-identifiers as integer codes: ordered ranges, nodes of a hierarchy, and sets of values."""
 
-Penalties are integers: ``unit``, that of a suppressed value, is a multiple of the denominators of shares. So
-sums are exact, and equal ones compare equal. Denominators that are too large are rounded, see `common_unit`.
-"""
+# Penalties are integers: ``unit``, that of a suppressed value, is a multiple of the denominators of shares.
+# So sums are exact, and equal ones compare equal. Denominators that are too large are rounded, see
+# `common_unit`.
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Merges of clusters of rows, and their cost in quasi-identifiers (Rum) and transactions.
+"""Merges of clusters of rows, and their cost in quasi-identifiers (Rum) and transactions."""
 
-NCP: Xu et al., "Utility-based Anonymization", KDD 2006. DM: Bayardo, Agrawal, "Data Privacy through Optimal
-k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt, Ramakrishnan, ICDE 2006.
-"""
+# NCP: Xu et al., "Utility-based Anonymization", KDD 2006. DM: Bayardo, Agrawal, "Data Privacy through Optimal
+# k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt, Ramakrishnan, ICDE 2006.
 
 from __future__ import annotations
 
@@ -86,11 +85,11 @@ class Rum:
 
 
 class Merging:
-    """Clusters of rows in the order of their first rows, with the current loss of their quasi-identifiers.
+    """Clusters of rows in the order of their first rows, with the current loss of their quasi-identifiers."""
 
-    The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items in
-    either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both clusters.
-    """
+    # The distance (BTD) of two transactions is ``(different + 1) / (common + 1)``, times the number of items
+    # in either. That of a cluster is the largest of its pairs. A merge only adds the pairs between both
+    # clusters.
 
     def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets, rum: Rum) -> None:
         self._members = np.lexsort((-itemsets.lengths, groups))

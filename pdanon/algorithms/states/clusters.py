@@ -161,11 +161,10 @@ _PART = 2**18  # itemsets between two progress reports, as there can be millions
 
 
 class Clusters:
-    """A partition of the items that is merged, with the current supports of its clusters.
+    """A partition of the items that is merged, with the current supports of its clusters."""
 
-    The supports of a cluster with all others are counted in its rows when they are needed. Those that take
-    long to count again are kept, up to ``room`` bytes. Rows become shorter as clusters are merged.
-    """
+    # The supports of a cluster with all others are counted in its rows when they are needed. Those that take
+    # long to count again are kept, up to ``room`` bytes. Rows become shorter as clusters are merged.
 
     def __init__(
         self,

@@ -76,11 +76,10 @@ def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
 
 
 class Descent:
-    """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
+    """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them."""
 
-    Threats, sets of nodes with a support in (0, k), are found on demand, as a search needs few. Nodes are
-    chosen by the known threats and checked against the rows, until a choice has no new threat.
-    """
+    # Threats, sets of nodes with a support in (0, k), are found on demand, as a search needs few. Nodes are
+    # chosen by the known threats and checked against the rows, until a choice has no new threat.
 
     def __init__(
         self,

@@ -47,11 +47,10 @@ class Demand:
 
 
 class Suppression:
-    """Labels to suppress in all rows, so that no rule is breached.
+    """Labels to suppress in all rows, so that no rule is breached."""
 
-    The label with the most rules for its loss comes first (ties: more rules, labels that are not sensitive,
-    their order). In the end, labels return if all listed rules with them have another suppressed label.
-    """
+    # The label with the most rules for its loss comes first (ties: more rules, labels that are not sensitive,
+    # their order). In the end, labels return if all listed rules with them have another suppressed label.
 
     def __init__(
         self, rows: SupportIndex, search: RuleSearch, demand: Demand, losses: Numbers, report: Report

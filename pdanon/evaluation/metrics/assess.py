@@ -549,10 +549,9 @@ def _share(found: Mask | float | None) -> float:
 
 
 def risk_interval(success: float, n: int, control: float, n_control: float) -> tuple[float, float, float]:
-    """Return ``(success - control) / (1 - control)`` with its interval at 95 %; NaN if control is 1.
-
-    The risk is 1 less a ratio of shares of failures, whose interval by MOVER-R follows from those of Wilson.
-    """
+    """Return ``(success - control) / (1 - control)`` with its interval at 95 %; NaN if control is 1."""
+    # The risk is 1 less a ratio of shares of failures, whose interval by MOVER-R follows from those of
+    # Wilson.
     if control == 1:
         return (math.nan,) * 3
     one, other = 1 - success, 1 - control

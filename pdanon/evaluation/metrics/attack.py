@@ -67,12 +67,10 @@ class Attack:
 
     @property
     def shares(self) -> pd.DataFrame:
-        """All shares with Wilson's 95 % intervals: ``share, low, high``.
-
-        ``original`` and ``release``: right guesses among the candidate rows, all equally probable; these are
-        `rate_before` and `rate`. With a sample also ``named``, and ``above 1/k`` and ``above 1/2``: persons
-        with a candidate row whose probability, by the attacker's estimate, is above.
-        """
+        """All shares with Wilson's 95 % intervals: ``share, low, high``."""
+        # ``original`` and ``release``: right guesses among the candidate rows, all equally probable; these
+        # are `rate_before` and `rate`. With a sample also ``named``, and ``above 1/k`` and ``above 1/2``:
+        # persons with a candidate row whose probability, by the attacker's estimate, is above.
         rows = {"original": self.rate_before, "release": self.rate}
         if self.sample:
             rows |= {name: self._share(name) for name in ("named", "above 1/k", "above 1/2")}

@@ -1,9 +1,8 @@
-"""Measures of equivalence classes, the rows that are equal on the quasi-identifiers.
+"""Measures of equivalence classes, the rows that are equal on the quasi-identifiers."""
 
-DM: Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
-Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006. CM: Iyengar, "Transforming Data to Satisfy
-Privacy Constraints", KDD 2002.
-"""
+# DM: Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
+# Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006. CM: Iyengar, "Transforming Data to Satisfy
+# Privacy Constraints", KDD 2002.
 
 from __future__ import annotations
 
