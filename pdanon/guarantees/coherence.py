@@ -116,6 +116,8 @@ class Coherence(ListModel):
         parts = PublicAndPrivate.of(columns, self.private)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(parts.itemsets)
+            if columns.private is not None:
+                refuse_members(parts.itemsets, NamedItems.of(columns.private.vocabulary, "private"), None)
         if isinstance(self.private, NamedItems):
             refuse_members(parts.itemsets, self.private, self.mapping)
         # If the empty itemset is a threat, it is the only minimal one.

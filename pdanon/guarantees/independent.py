@@ -384,22 +384,23 @@ def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
     if mapping is not None:
         mapping, gone = without_deletions(mapping)
         lost = _texts(gone.to_pylist())
-    became, present = _read_mapping(rows, mapping), _present(rows)
+    became, present = _read_mapping(rows, mapping, chain(*guarantee.constraints)), _present(rows)
     listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
     listed |= {_publish(_texts(items) - lost, became) for items in guarantee.constraints}
     threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
     return _with_emptied(rows, guarantee, _holding(present, threats))
 
 
-def _read_mapping(rows: Rows, mapping: pd.DataFrame | None) -> dict[str, str | None]:
+def _read_mapping(rows: Rows, mapping: pd.DataFrame | None, listed: Iterable[Any]) -> dict[str, str | None]:
     """Return the label of each original item, None if it is suppressed."""
     labels = _labels(rows)
     if mapping is None:
+        _check_named(rows, NamedItems.of(listed, "listed"), None, occur=False, once=False)
         return {label: label for label in labels}
     items, published = (each.to_pylist() for each in global_mapping(mapping))
     became = {_text(item): label and _text(label) for item, label in zip(items, published, strict=True)}
-    what, hint = "the mapping has other labels than the rows", "pass the mapping of the release"
-    _require(labels <= {*became.values()}, what, "mapping", hint)
+    hint = "pass the mapping of the release"
+    _require(labels <= {*became.values()}, "the mapping has other labels than the rows", "mapping", hint)
     return became
 
 
@@ -423,9 +424,7 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
     rows, rules, k, c = table.read(), guarantee.rules, guarantee.k, guarantee.c
     mapping = MappedItems.of_named(guarantee.mapping, guarantee.sensitive)
     names = _check_named(rows, guarantee.sensitive, mapping)
-    if mapping is None:
-        _check_named(rows, rules.known_items, None, occur=False)
-    became, present = _read_mapping(rows, guarantee.mapping), _present(rows)
+    became, present = _read_mapping(rows, guarantee.mapping, rules.known_items), _present(rows)
     if isinstance(rules, AllRules):
         public = became.keys() - names if rules.public is None else rules.public
         published = [_publish([each], became) for each in public]
@@ -444,25 +443,26 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
 
 
 def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
-    private, p, mapping = guarantee.private, guarantee.p, guarantee.mapping
+    private, p, mapping, effort = guarantee.private, guarantee.p, guarantee.mapping, guarantee.effort
     lists = [_read_rows(table.frame.iloc[:, place]) for place in find_columns(*table, private)]
     rows, of_items = lists[0], isinstance(private, NamedItems)
-    names = _check_named(rows, private if of_items else NamedItems.of([], "private"), mapping, occur=False)
-    _require(names <= _labels(rows), "a private item does not occur", "private", _SPELLING)
+    hidden = [] if of_items or mapping is not None else [*_labels(lists[1])]
+    named = private if of_items else NamedItems.of(hidden, "private")
+    names = _check_named(rows, named, mapping, occur=False)
+    _require(not of_items or names <= _labels(rows), "a private item does not occur", "private", _SPELLING)
     efforts = dict[str, int]()
-    if guarantee.effort is not None:
-        items, values = guarantee.effort.items.to_pylist(), guarantee.effort.values.tolist()
-        efforts = dict(zip(map(_text, items), values, strict=True))
+    if effort is not None:
+        efforts = dict(zip(map(_text, effort.items.to_pylist()), effort.values.tolist(), strict=True))
     secrets = [_named(row, names) for row in rows] if of_items else [row or _NOTHING for row in lists[1]]
     every, split = {*chain(*secrets)}, dict[int, _Row]()
     for number, own in enumerate(secrets):
         row = rows[number] or _NOTHING
-        what, hint = "an item is both public and private in a row", "remove it from one of the columns"
-        _require(of_items or not row & own, what, "private", hint)
+        hint = "remove it from one of the columns"
+        _require(of_items or not row & own, "an item is both public and private in a row", "private", hint)
         known = frozenset(each for each in row - own if efforts.get(_name(each), 1) <= p)
         split[number] = _Row(known, own, (row - own) & every)
     # An attacker may know in which columns a row is missing.
-    kinds: list[list[Rows]] = [[], *([each] for each in lists), lists]
+    kinds = [[], *([each] for each in lists), lists]
     chosen = {tuple(n for n in split if all(each[n] is not None for each in kind)) for kind in kinds}
     crowds = [({n: split[n] for n in own}, own) for own in chosen]
     at_risk, judged = _judge_crowds(crowds, guarantee.k, p, guarantee.h, efforts)
@@ -480,8 +480,7 @@ def _judge_public(guarantee: Any, table: _Table) -> _Found:
 
 
 def _judge_transactional(guarantee: Any, table: _Table) -> _Found:
-    rows = _read_lists(list_column(*table))
-    return _in_small_classes([row if row is None else tuple(row) for row in rows], guarantee.k)
+    return _in_small_classes(map(repr, _read_lists(list_column(*table))), guarantee.k)
 
 
 def _judge_classes(guarantee: Any, table: _Table) -> _Found:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pdanon.guarantees.breaches import Breaches, split_rows
 from pdanon.guarantees.emptied import Suppression, counts_emptied
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
 from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Threats
 from pdanon.itemsets.arguments import constructed_by_name
@@ -166,11 +166,14 @@ class PrivacyConstraints(ListModel):
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         # They are those of a release, if ``mapping`` is given; otherwise those of an original. ``threats``
         # are the distinct published forms of the violated constraints. If the empty itemset is a threat, it
-        # is the only one. `ParameterError`: if an item of a constraint is neither in the mapping nor, without
-        # a mapping, in the frame: a support of 0 would prove nothing.
+        # is the only one. `ParameterError`: if an item of a constraint is not in the mapping or, without a
+        # mapping, not in the frame, as a support of 0 would prove nothing, or is a member of a published set.
         if isinstance(self.constraints, AllItemsets):
             return KmAnonymity(self.k, self.constraints.m).recount(columns)
         published = columns.itemsets
+        if self.mapping is None:
+            listed = Itemsets.from_series(self.constraints).vocabulary
+            refuse_members(published, NamedItems.of(listed, "constraint"), None)
         # The additional last item is in no row: it stands for labels of the mapping that no row contains.
         rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         wanted = constraint_table(self.constraints, published, self.mapping)

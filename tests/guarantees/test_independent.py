@@ -256,6 +256,47 @@ def test_items_that_cannot_be_counted_are_refused(guarantee):
             pdanon.audit(frame, guarantee, **asked)
 
 
+MEMBERS = [
+    PrivacyConstraints(constraints=[["rice", "tea"]], k=2),  # the last row is the only one that may have both
+    pdanon.PSRules(rules=[(["rice", "tea"], ["flu"])], k=2, c=0.5),
+    pdanon.Coherence(h=0.5, k=2, p=1, private="more"),  # any of the last rows may have the private item
+    pdanon.PublicK(k=2, public=["rice"]),
+]
+
+
+@pytest.mark.parametrize("guarantee", MEMBERS)
+def test_listed_items_that_are_members_of_labels_are_refused(guarantee):
+    """Also if they occur as items of their own; a mapping says that labels only look like sets."""
+    rows = [["rice"], ["rice"], ["tea"], ["tea"], ["flu"], ["flu"], ["(rice,tea)"]]
+    frame = frame_of(rows).assign(more=lists([*[[]] * 5, ["rice"], []]))
+    for asked in BOTH:
+        with pytest.raises(ParameterError, match="is a member of a published set"):
+            pdanon.audit(frame, guarantee, "items", **asked)
+    items = ["(rice,tea)", "flu", "rice", "tea"]
+    mapping = pd.DataFrame({"group": 0, "item": items, "generalized": items, "support": [1, 2, 2, 2]})
+    frame["more"] = lists([["x"], *[[]] * 6])
+    for asked in BOTH:
+        assert pdanon.audit(frame, guarantee.with_mapping(mapping), "items", **asked)
+
+
+BROKEN = {  # premises that a frame can break, and how many rows the definition finds at risk
+    "repeated": [["a", "a"], ["a"], ["a"]],
+    "missing": [["a"], None, None],
+    "overlapping": [["(a,b)", "(b,c)"], ["(a,b)"], ["(b,c)"]],
+}
+
+
+@pytest.mark.parametrize("premise", BROKEN)
+def test_frames_that_break_a_premise_are_judged_by_the_definition(premise):
+    """A repetition is another label, a missing row is in no crowd, and labels that overlap are counted."""
+    frame = frame_of(BROKEN[premise]).assign(age=3)
+    people = pdanon.KMap(k=2, m=2, population=frame)
+    assert pdanon.audit(frame, people, "items").rows_at_risk == 1
+    for guarantee in (KmAnonymity(2, 2), KKm(k=2, m=2, quasi=["age"])):
+        found = [pdanon.audit(frame, guarantee, **asked).rows_at_risk for asked in BOTH]
+        assert found == [1, 1]
+
+
 def test_labels_that_share_an_item_are_refused_where_items_are_counted():
     frame = frame_of([["(a,b)", "(b,c)"], ["flu"], ["rice"], ["rice"]])
     for asked in BOTH:
