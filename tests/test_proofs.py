@@ -208,6 +208,7 @@ KS = st.integers(2, 3)
 MS = st.integers(1, 3)
 SECRET = "s"
 FEW = settings(max_examples=examples(50))  # of tests that make releases
+FEWER = settings(max_examples=examples(20))  # of tests that make releases of files or partitions
 
 
 def support(rows, labels):
@@ -973,7 +974,7 @@ IN_PIECES = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @HOW_DIVIDED
-@FEW
+@FEWER
 @given(st.lists(LISTS, min_size=3, max_size=9), CUTS, st.sampled_from([*IN_PIECES][:-1]))
 @example([*words("a a b b a a b b"), None], [*range(1, 9)], "pcta")
 @example([*words("a a b b"), None], [2], "coherence")
@@ -1002,7 +1003,7 @@ def test_lemma_pieces_are_the_table(how, rows, cuts, name):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
-@FEW
+@FEWER
 @given(
     row_lists("abc", most=4, least=4),
     row_lists("abc", most=4, least=4),
@@ -1015,7 +1016,7 @@ def test_lemma_pieces_are_the_table(how, rows, cuts, name):
 def test_lemma_changed_rows_are_refused(rows, later, name):
     frame, other = (frame_of(each).assign(sex=0) for each in (rows, later))
     asked = {"column": "items", **IN_PIECES[name]}
-    by_row, below = name == "rfirst", {"x": "ab", "y": "cd"}
+    by_row, below = name == "rfirst", {"x": "ab", "y": "cd", "*": "abcd"}
     if (rows == later if by_row else Counter(rows) == Counter(later)) or infeasible(
         getattr(pdanon, name), frame, **asked
     ) is None:
@@ -1056,7 +1057,7 @@ def test_lemma_changed_rows_are_refused(rows, later, name):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @HOW_DIVIDED
-@FEW
+@FEWER
 @given(row_lists("ab", most=12, least=9), AGES, CUTS, KS)
 @example([*words("a"), *[frozenset()] * 5, *words("a a a a a a")], [20] * 12, [5], 3)
 @example(
