@@ -1167,6 +1167,7 @@ def of_words(text, became=SAME):
     return rows, became
 
 
+@pytest.mark.slow
 @FEW
 @given(st.lists(st.tuples(PEOPLE, LABELS), min_size=2, max_size=3), KS, st.integers(1, 2))
 @example([of_words("- - -"), of_words(". . - - -")], 2, 1)
