@@ -612,6 +612,16 @@ def test_work_that_takes_too_long_is_stopped(stand_in, clock):
     assert result.parameters["algorithm"] == "pcta"
 
 
+def test_the_chosen_release_is_that_of_its_algorithm():
+    """While others are tried, its list column has codes for texts."""
+    lists = FRAME[["items"]]
+    chosen = pdanon.anonymize(lists, PublicK(k=2, public=["e"]))
+    pd.testing.assert_frame_equal(chosen.frame, pdanon.suppress_to_k(lists, k=2, public=["e"]).frame)
+    with pytest.raises(InfeasibleError) as error:
+        pdanon.anonymize(lists, k=3, m=2, utility=[[item] for item in "abcdef"])
+    assert error.value.partial.frame.dtypes.equals(lists.dtypes)
+
+
 def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch, clock):
     """The first takes most of the time: the second is begun all the same, and stopped in the midst of it."""
     decide = ALGORITHMS["coherence"].decide
