@@ -75,6 +75,9 @@ def verdict(frame, promise, columns, asked):
         ]
         return fewest((row if row is None else frozenset(row) for row in known), promise.k)
     if name == "PrivacyConstraints":
+        listed = {str(item) for items in asked["constraints"] for item in items}
+        if in_sets(knowledge, listed):
+            return REFUSED
         return meets(knowledge, asked["constraints"], promise.k)
     secrets = frozenset()
     if name != "KKm":
@@ -104,10 +107,20 @@ def no_inference(knowledge, most, secrets, rho):
     )
 
 
+def labels_in(knowledge):
+    """The labels of the first column."""
+    return {label for row in knowledge.rows for column, (label, _) in row if column == 0}
+
+
+def in_sets(knowledge, named):
+    """Whether an item that is named is in a published set."""
+    return any(named.intersection(set_members(label)) for label in labels_in(knowledge))
+
+
 def cannot_be_counted(name, knowledge, named):
     """Whether what is named does not occur, or in a set; or a row has an item in two labels."""
-    labels = {label for row in knowledge.rows for column, (label, _) in row if column == 0}
-    if any(named.intersection(set_members(label)) for label in labels):
+    labels = labels_in(knowledge)
+    if in_sets(knowledge, named):
         return True
     if name != "PublicK" and not named <= labels:
         return True

@@ -43,7 +43,6 @@ _OF_ROWS = ("quasi", "previous", "chunks", "classes", "report", "evidence", "lin
 
 _SEPARATOR = "pass the separator of the items, such as --separator ' '; it is never guessed"
 
-_AUDIT = "pdanon.audit(pd.read_csv({!r}, sep=None, engine='python'), pdanon.KAnonymity({}, quasi={}))"
 _FITS = "drop --stream if the table fits into memory"
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
@@ -254,9 +253,6 @@ def _check_separator(arguments: Arguments) -> None:
         }
         others = "If items have a line each: --by and --item; if they have a column each: --onehot; if each "
         others += f"place has one: --wide; 'pdanon profile {arguments.source}' shows the forms that fit"
-        if quasi := getattr(arguments, "quasi", None):
-            name = str(arguments.source)
-            others += f"; without items, in Python: {_AUDIT.format(name, arguments.k, [*quasi])}"
         hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
         flags = " and ".join(map(flag, lacks))
         raise ParameterError(f"a CSV file needs {flags}", where=str(arguments.source), hint=hint)

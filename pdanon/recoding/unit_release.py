@@ -117,7 +117,7 @@ class _UnitRelease:
             groups = result.groups.to_numpy()[units].astype(np.int32)
             keeps_type = mapping["generalized"].dtype == mapping["item"].dtype
             found = relabel_by_groups(bags, groups, *known, keeps_type=keeps_type)
-            assert found is not None  # the mapping is that of these units
+            assert found is not None  # the mapping is that of the release
             labels = found
         else:
             hint = "leave out counts= and keep= (--counts, --keep), or " if self.table.is_long else ""

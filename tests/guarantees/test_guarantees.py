@@ -181,7 +181,7 @@ def test_mapping_is_checked_before_it_is_believed():
     assert PrivacyConstraints(constraints=[["a"]], k=2, mapping=good).audit(frame).holds
     for wrong, message in [
         (good.drop(columns="generalized"), "lacks columns"),
-        (good.assign(group=[0, 1]), "not global"),
+        (pd.concat([good, good.assign(group=1, generalized="y")]), "not global"),
         (pd.concat([good, good]), "more than once"),
     ]:
         with pytest.raises(ParameterError, match=message):

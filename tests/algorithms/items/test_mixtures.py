@@ -194,15 +194,21 @@ def test_streams_and_partitions_release_the_same_rows(kind, labels, tmp_path):
     pd.testing.assert_frame_equal(released.mapping, expected.mapping)
 
 
+def persons_of(rows):
+    who = [number for number, row in enumerate(rows) for _ in row]
+    lines = pdanon.as_itemsets([[item] for row in rows for item in sorted(row)])
+    return pd.DataFrame({"who": who, "items": lines}).txanon.by("who")
+
+
 def test_lines_of_persons_need_the_same_label_for_all():
-    lines = pd.DataFrame(
-        {
-            "who": [number for number, row in enumerate(ROWS) for _ in row],
-            "items": pdanon.as_itemsets([[item] for row in ROWS for item in sorted(row)]),
-        }
-    )
+    persons = persons_of(ROWS)
+    mixed = persons.local_suppression(k=3, m=2, deletion_price=5)  # its sets are those of all rows
+    assert mixed.mapping.dropna(subset="generalized").groupby("item")["generalized"].nunique().eq(1).all()
+    assert mixed.frame.txanon.by("who").audit(k=3, m=2).holds
     with pytest.raises(pdanon.ParameterError, match="same label for an item in all persons"):
-        lines.txanon.by("who").local_suppression(k=3, m=2, deletion_price=5)
+        persons_of(["c", "b", "ab", "a", "b", "bc", "a"]).local_suppression(
+            k=2, m=2, hierarchy={"*": {"N": [*"abc"]}}
+        )
 
 
 def test_measures_of_a_mixture_count_its_rows(tmp_path):
