@@ -34,6 +34,10 @@ def test_judges_find_what_is_broken():
         ]
     ]
     assert [len(each) for each in judged] == [0, 4, 0, 1, 6]
+    tree = {"*": {"N": ["a", "b"]}}
+    moved = [tiny_tables.few_below(rows, [["N"], ["N"], each], tree, 2, 2) for each in (["N"], ["a"], ["c"])]
+    assert [len(each) for each in moved] == [0, 0, 1]
+    assert len(tiny_tables.few_below(rows, [["N"], [], []], tree, 2, 1)) == 5
     assert tiny_tables.emptied(rows, [[], ["a"], ["a"]], 2) == ["1 rows lost all their items"]
     assert tiny_tables.emptied([[], ["a"]], [[], ["a"]], 2) == []
     assert tiny_tables.emptied(rows, [[], [], []], 4) == []

@@ -195,6 +195,19 @@ def few_show(
     return broken
 
 
+def few_below(before: list[Any], shown: list[Any], tree: Any, k: int, m: int | None) -> list[str]:
+    """Rows whose items moved up a hierarchy, each in its own way: who knows items finds none or k of them."""
+    broken, above = [], {leaf: {leaf, *path} for leaf, *path in paths_of(tree)}
+    for row, own in zip(before, shown, strict=True):
+        if not set().union(*(above[item] for item in row or ())) >= {*(own or ())}:
+            broken.append(f"{row} is published as {own}")
+        for known in parts(frozenset(row or ()), m):
+            crowd = sum(each is not None and all(above[item] & {*each} for item in known) for each in shown)
+            if row is not None and 0 < crowd < k:
+                broken.append(f"{sorted(known)}: {crowd} rows")
+    return broken
+
+
 # --- lines of persons: an item, how often, and where
 
 Line = tuple[str, list[str], str | None]  # person, items, store
@@ -414,8 +427,11 @@ def rows_elsewhere(random: Random, accessor: Callable[[pd.DataFrame], Any]) -> O
     made = released(lambda: case_on(case, SimpleNamespace(txanon=accessor(frame))))
     if made is None or case.name != name_of_deletions:
         return attacked(case, lambda: made and (frame, made))
-    labels, shown, promise = labels_by_item(made.mapping), lists_of(made.frame["items"]), made.guarantee
-    broken = few_show(rows, shown, labels, promise.k, promise.m, frozenset())
+    shown, promise = lists_of(made.frame["items"]), made.guarantee
+    if "hierarchy" in case.asked:
+        broken = few_below(rows, shown, case.asked["hierarchy"], promise.k, promise.m)
+    else:
+        broken = few_show(rows, shown, labels_by_item(made.mapping), promise.k, promise.m, frozenset())
     return judged(case.name, promise, broken + emptied(rows, shown, promise.k))
 
 
