@@ -257,6 +257,7 @@ def item_case(random, table, items):
                 random.sample(row, random.randint(1, len(row))) for row in random.choices(filled, k=3)
             ]
             del asked["m"]  # constraints say what is known
+            asked.pop("hierarchy", None)  # items rise for k^m-anonymity only
     if "private" in accepted:
         asked |= {"h": random.choice([0.34, 0.5, 0.75, 1]), "p": random.choice([1, 2, 3])}
         private = random.sample(items, random.randint(0, min(2, len(items))))

@@ -195,6 +195,15 @@ def few_show(
     return broken
 
 
+def few_listed(constraints: Any, before: list[Any], shown: list[Any], k: int) -> list[str]:
+    """Listed items, all of them or those that no row lost, are in no row or in k."""
+    there = [{*each} for each in shown if each is not None]
+    lost = {item for row, own in zip(before, shown, strict=True) for item in {*(row or ())} - {*(own or ())}}
+    known = [each for items in constraints for each in ({*items}, {*items} - lost)]
+    crowds = [sum(each <= row for row in there) for each in known]
+    return [f"a constraint: {crowd} rows" for crowd in crowds if 0 < crowd < k]
+
+
 def few_below(before: list[Any], shown: list[Any], tree: Any, k: int, m: int | None) -> list[str]:
     """Rows whose items moved up a hierarchy, each in its own way: who knows items finds none or k of them."""
     broken, above = [], {leaf: {leaf, *path} for leaf, *path in paths_of(tree)}
@@ -428,7 +437,9 @@ def rows_elsewhere(random: Random, accessor: Callable[[pd.DataFrame], Any]) -> O
     if made is None or case.name != name_of_deletions:
         return attacked(case, lambda: made and (frame, made))
     shown, promise = lists_of(made.frame["items"]), made.guarantee
-    if "hierarchy" in case.asked:
+    if "constraints" in case.asked:
+        broken = few_listed(case.asked["constraints"], rows, shown, promise.k)
+    elif "hierarchy" in case.asked:
         broken = few_below(rows, shown, case.asked["hierarchy"], promise.k, promise.m)
     else:
         broken = few_show(rows, shown, labels_by_item(made.mapping), promise.k, promise.m, frozenset())
