@@ -860,6 +860,20 @@ def test_without_an_algorithm_the_better_of_two_decides_for_all_rows(items, size
     assert on_sample["coat"] < balanced_of_whole_k(frame, size)
 
 
+def test_a_loss_of_results_is_that_of_the_sample(tmp_path, monkeypatch):
+    """A function of the caller and the loss of meaning are not known of a decision for all rows."""
+    pdanon.to_parquet(make_baskets(400, 30, random_state=1)[["items"]], tmp_path / "in.parquet")
+    monkeypatch.setattr(engines, "SAMPLE", 100)
+    for number, asked in enumerate(
+        ({"loss": lambda frame, result: -result.loss["occurrences"]}, {"loss": "meaning", "hierarchy": 4})
+    ):
+        target = tmp_path / f"{number}.parquet"
+        result = stream.anonymize(tmp_path / "in.parquet", target, k=3, m=2, **asked)
+        known = result.tried.dropna(subset="loss")
+        best = known.loc[known["loss"].idxmin(), "algorithm"].split(",")[0]
+        assert (result.sample, result.parameters["algorithm"]) == (100, best)
+
+
 def balanced_of_whole_k(frame, size):
     """The loss of coat on as many rows with the k of the whole table."""
     rows = Itemsets.from_series(frame["items"])

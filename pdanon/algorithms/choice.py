@@ -16,6 +16,7 @@ import pandas as pd
 from pdanon.algorithms.items._starting import UnfitStartError
 from pdanon.algorithms.losses import (
     LOSSES,
+    MEANING,
     OWN,
     READABLE,
     WITH_MEANING,
@@ -785,6 +786,7 @@ def choose(
     done = [
         (row["reason"] is not None, row["loss"], place) for place, row in enumerate(rows) if "loss" in row
     ]
-    best = [known[place] for *_, place in sorted(done)[: 1 if is_whole else 2]]
+    of_results = name == OWN or name in MEANING  # decisions for all rows do not have them
+    best = [known[place] for *_, place in sorted(done)[: 1 if is_whole or of_results else 2]]
     asked = [(step, parameters | {"time_limit": time_limit, **step.way.options}) for step in best]
     return [(step.algorithm, _arguments(step, own)) for step, own in asked], measure, tried
