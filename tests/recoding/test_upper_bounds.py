@@ -123,7 +123,7 @@ def test_a_useless_release_never_passes(table, call, tmp_path):
             return
     warned = any(issubclass(each.category, pdanon.UselessWarning) for each in caught)
     assert warned or not keeps_nothing(result)
-    assert warned == bool(result.useless)
+    assert warned == bool(result.do_not_publish)
     pdanon.to_parquet(frame, tmp_path / "in.parquet")
     words = [f"--{key}" if len(key) > 1 else f"-{key}" for key in CALLS[call]]
     options = [
