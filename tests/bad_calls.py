@@ -69,6 +69,7 @@ def good_policy() -> Any:
 GOOD: dict[str, Callable[[], Any]] = {
     "frame": good_frame,
     "original": good_frame,
+    "prepare.steps": lambda: {"items": {"max_items": 2}},
     "series": lambda: good_frame()["items"],
     "released": lambda: released(),
     "tkd.released": good_frame,

@@ -55,7 +55,10 @@ def cells():
 
 def algorithms_of(guarantee):
     model = getattr(pdanon, guarantee.removesuffix(" with k"))
-    return [name for name, record in ALGORITHMS.items() if model in record.guarantees]
+    found = [name for name, record in ALGORITHMS.items() if model in record.guarantees]
+    if guarantee == "PrivacyConstraints":  # by groups, the mapping tells which of the listed items a row lost
+        found.remove("local_suppression")
+    return found
 
 
 def bound(guarantee, attacker, goal):

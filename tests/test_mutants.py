@@ -21,6 +21,8 @@ def test_each_fault_is_a_program():
     for fault in FAULTS:
         text = (ROOT / fault.file).read_text().replace(fault.old, fault.new)
         assert fault.old != fault.new, fault.name
+        if fault.file.endswith(".pxd"):  # which is no Python
+            continue
         assert ast.dump(ast.parse(text)) != ast.dump(ast.parse((ROOT / fault.file).read_text())), fault.name
 
 
