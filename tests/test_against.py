@@ -55,10 +55,7 @@ def cells():
 
 def algorithms_of(guarantee):
     model = getattr(pdanon, guarantee.removesuffix(" with k"))
-    found = [name for name, record in ALGORITHMS.items() if model in record.guarantees]
-    if guarantee == "PrivacyConstraints":  # by groups, the mapping tells which of the listed items a row lost
-        found.remove("local_suppression")
-    return found
+    return [name for name, record in ALGORITHMS.items() if model in record.guarantees]
 
 
 def bound(guarantee, attacker, goal):

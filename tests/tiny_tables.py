@@ -196,10 +196,12 @@ def few_show(
 
 
 def few_listed(constraints: Any, before: list[Any], shown: list[Any], k: int) -> list[str]:
-    """Listed items, all of them or those that no row lost, are in no row or in k."""
+    """What a row may show of listed items is in no row or in k."""
     there = [{*each} for each in shown if each is not None]
     lost = {item for row, own in zip(before, shown, strict=True) for item in {*(row or ())} - {*(own or ())}}
-    known = [each for items in constraints for each in ({*items}, {*items} - lost)]
+    known = [
+        {*items}.difference(part) for items in constraints for part in parts(frozenset(items) & lost, None)
+    ]
     crowds = [sum(each <= row for row in there) for each in known]
     return [f"a constraint: {crowd} rows" for crowd in crowds if 0 < crowd < k]
 

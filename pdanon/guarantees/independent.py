@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, count
+from itertools import chain, combinations, count
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -385,8 +385,11 @@ def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
         mapping, gone = without_deletions(mapping)
         lost = _texts(gone.to_pylist())
     became, present = _read_mapping(rows, mapping, chain(*guarantee.constraints)), _present(rows)
-    listed = {_publish(items, became) for items in guarantee.constraints} | {_NOTHING}
-    listed |= {_publish(_texts(items) - lost, became) for items in guarantee.constraints}
+    listed = {_NOTHING}
+    for names in map(_texts, guarantee.constraints):
+        gone = names & lost
+        parts = chain.from_iterable(combinations(gone, size) for size in range(len(gone) + 1))
+        listed |= {_publish(names.difference(part), became) for part in parts}
     threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
     return _with_emptied(rows, guarantee, _holding(present, threats))
 

@@ -17,7 +17,7 @@ from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets, find_items
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import without_deletions
-from pdanon.itemsets.support import MOST_ROWS, ItemsetTable, concatenate
+from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
 # Largest number of items that an attacker knows; "all" and None: all items of a row.
@@ -165,13 +165,15 @@ def constraint_table(
 ) -> ItemsetTable:
     """Encode the published forms of privacy constraints, in the same order; supports are 0."""
     # An item that does not occur is an error. Without a mapping, items are published as is. If rows lose
-    # items, the forms without these items follow.
-    forms = [Itemsets.from_series(constraints)]
+    # items, what any row may show of a constraint follows.
+    wanted = Itemsets.from_series(constraints)
     if mapping is not None:
         mapping, lost = without_deletions(mapping)
         if len(lost):
-            forms.append(forms[0].keep_items(find_items(forms[0].vocabulary, lost) < 0))
-    return concatenate([generalize_itemsets(each, itemsets, mapping, "constraint") for each in forms])
+            gone = find_items(wanted.vocabulary, lost) >= 0
+            parts = ItemsetTable.listed(wanted.codes, wanted.offsets).with_parts(gone)
+            wanted = parts.to_rows(wanted.vocabulary)
+    return generalize_itemsets(wanted, itemsets, mapping, "constraint")
 
 
 _LINES_HINT = (

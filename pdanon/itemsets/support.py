@@ -20,6 +20,7 @@ from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, inverse_order, mask_at, offsets_of, take_rows
+from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
@@ -73,6 +74,20 @@ class ItemsetTable:
         """Take some itemsets, by number in the given order, or by mask."""
         numbers = np.flatnonzero(which) if which.dtype == np.bool_ else which
         return ItemsetTable(*take_rows(self.codes, self.offsets, numbers), self.supports[numbers])
+
+    def with_parts(self, optional: Mask) -> ItemsetTable:
+        """Add what is left of each itemset without any of its optional items; supports are 0."""
+        codes, offsets = self.codes, self.offsets
+        # The last places first: what is left out there changes no place before.
+        for place in range(int(self.lengths.max(initial=0)) - 1, -1, -1):
+            longer = np.flatnonzero(np.diff(offsets) > place)
+            chosen = longer[optional[codes[offsets[longer] + place]]]
+            parts, bounds = take_rows(codes, offsets, chosen)
+            require_memory(4 * (len(codes) + len(parts)), "all parts of the listed itemsets")
+            left = ~mask_at(len(parts), bounds[:-1] + place)
+            codes = np.concatenate([codes, parts[left]])
+            offsets = np.concatenate([offsets, offsets[-1] + offsets_of(left)[bounds[1:]]])
+        return ItemsetTable.listed(codes, offsets)
 
 
 def no_itemsets() -> ItemsetTable:

@@ -26,8 +26,8 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, offsets_of, ranges, sums
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, concatenate, ranks_of
+from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
@@ -121,8 +121,8 @@ def local_suppression(
     weight, is kept. With m of 3 or more, larger rare itemsets are then listed and broken up row by row, until
     there are none. Known items that tell a sensitive one lose an item in each row with all of them. For
     ``PrivacyConstraints``, only listed items and pairs are annealed. Then larger rare constraints are broken
-    up, also without the items that some row loses. Equal tables and seeds give equal releases, in any order
-    of the rows.
+    up, and what is left of one without lost items, if it is rare. Equal tables and seeds give equal releases,
+    in any order of the rows.
 
     With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
     known items (2 if there are more than 640 sets; more than 4,096 are not annealed), at a constant price
@@ -351,8 +351,7 @@ def _keep(
     elif isinstance(guarantee, PrivacyConstraints):
         listed = table.images(constraint_table(guarantee.constraints, table.itemsets))
         kept = deletions.protect_pairs(rows, k, worth, seed, report, start, listed)
-        list_rare = partial(_list_rare, table, guarantee, rows, places, kept)
-        kept[kept] = deletions.break_up(deletions.kept_rows(rows, kept), list_rare, worth)
+        kept = _break_up_listed(table, guarantee, rows, places, kept)
     else:
         kept = deletions.protect(rows, k, guarantee.m, worth, seed, report, start)
         kept = deletions.with_single_items(rows, kept, k)
@@ -364,6 +363,22 @@ def _keep(
     return kept
 
 
+def _break_up_listed(
+    table: LabelTable, guarantee: PrivacyConstraints, rows: SupportIndex, places: Numbers, kept: Mask
+) -> Mask:
+    """Return whether each occurrence is kept, so that no row shows what is rare of a constraint."""
+    k, hidden = check_k(guarantee.k), np.zeros(rows.n_items, np.bool_)
+    while True:
+        list_rare = partial(_list_rare, table, guarantee, rows, places, kept)
+        kept[kept] = deletions.break_up(deletions.kept_rows(rows, kept), list_rare, table.worth)
+        # What is deleted so that k rows are emptied may leave less of other constraints.
+        emptied = deletions.with_enough_emptied(rows, kept.copy(), k)
+        emptied[places] = _suppress_more(table.joined, emptied[places], hidden, k)
+        if emptied.sum() == kept.sum():
+            return kept
+        kept = emptied
+
+
 def _list_rare(
     table: LabelTable,
     guarantee: PrivacyConstraints,
@@ -372,16 +387,12 @@ def _list_rare(
     left: Mask,
     chosen: Mask,
 ) -> ItemsetTable:
-    """List the rare constraints, and those that are rare without the items that some row loses."""
+    """List the rare constraints, and what is rare that a row may show of one."""
     # ``left`` are labels of the distinct rows, ``chosen`` some of them. ``places`` has those of all rows.
     kept = mask_at(len(left), np.flatnonzero(left)[chosen])
     listed = constraint_table(guarantee.constraints, table.itemsets)
     lost = mask_at(table.itemsets.n_items, table.itemsets.codes[~kept[places][table.places()]])
-    remains = ~lost[listed.codes]
-    found = concatenate(
-        [listed, ItemsetTable.listed(listed.codes[remains], offsets_of(remains)[listed.offsets])]
-    )
-    found = table.images(found)
+    found = table.images(listed.with_parts(lost))
     supports = deletions.kept_rows(rows, kept).supports(found.codes, found.offsets)
     rare = (supports > 0) & (supports < check_k(guarantee.k)) & (found.lengths > 0)
     return replace(found, supports=supports).take(rare).distinct()
