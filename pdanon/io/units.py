@@ -21,7 +21,7 @@ from pdanon.io.long import (
 )
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import (
     find_column,
     is_list_column,
@@ -33,7 +33,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_frame
 
-_Levels = Iterator[tuple[bool, tuple[int, ...]]]
+_Levels = Iterator[tuple[Mask, bool, tuple[int, ...]]]
 
 
 @frozen
@@ -166,8 +166,8 @@ class KnownRows:
     def to_frame(self, column: Hashable) -> pd.DataFrame:
         """Return one row per unit with the numbers of what may be known, for an audit."""
         units, items, before = [], [], 0
-        for has_label, places in self._levels():
-            entries, numbers = self._number(has_label, places)
+        for shown, has_label, places in self._levels():
+            entries, numbers = self._number(shown, has_label, places)
             units.append(self._rows.numbers[self._row[entries]])
             items.append(numbers + before)
             before += int(numbers.max(initial=-1)) + 1
@@ -183,34 +183,38 @@ class KnownRows:
         texts, before = {}, 0
         labels = self._rows.bags.texts()
         wanted = np.unique(np.asarray(numbers, np.int64))
-        for has_label, places in self._levels():
-            entries, own = self._number(has_label, places)
+        for shown, has_label, places in self._levels():
+            entries, own = self._number(shown, has_label, places)
             distinct, first = np.unique(own, return_index=True)
             for number in np.intersect1d(wanted - before, distinct).tolist():
                 entry = entries[first[np.searchsorted(distinct, number)]]
-                parts = [labels[self._label[entry]]] if has_label else []
+                some = ["some label"] * (shown is not self._first)
+                parts = [labels[self._label[entry]]] if has_label else some
                 parts += [f"{self._names[i]}={columns[i].iloc[self._row[entry]]}" for i in places]
                 texts[number + before] = ", ".join(parts)
             before += int(own.max(initial=-1)) + 1
         return texts
 
     def _levels(self) -> _Levels:
-        """Yield the parts of a row that are items: whether its label, and which columns."""
-        columns = range(len(self._values))
+        """Yield the parts of a row that are items: the entries that show it, whether its label, columns."""
+        columns, labelled = range(len(self._values)), self._label >= 0
+        every = bool(labelled.all())
         if not self._counts:
-            yield True, tuple(columns)
-            if self._values and (self._label < 0).any():
-                yield False, tuple(columns)
+            yield labelled, True, tuple(columns)
+            if self._values and not every:
+                yield self._first, False, tuple(columns)
             return
         for size in range(len(columns) + 1):
             for places in combinations(columns, size):
-                yield True, places
+                yield labelled, True, places
                 if places:
-                    yield False, places
+                    yield self._first, False, places
+                    if not every:  # "twice in the north" may be two rows with whatever labels
+                        yield self._first & labelled, False, places
 
-    def _number(self, has_label: bool, places: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+    def _number(self, shown: Mask, has_label: bool, places: tuple[int, ...]) -> tuple[Numbers, Numbers]:
         """Return the entries that have a part of a row, and their numbers of it."""
-        entries = np.flatnonzero(self._label >= 0 if has_label else self._first)
+        entries = np.flatnonzero(shown)
         parts = [self._label[entries] + 1] if has_label else []
         parts += [self._values[i][entries] for i in places]
         numbers = parts[0]

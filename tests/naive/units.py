@@ -10,9 +10,9 @@ from itertools import combinations
 
 
 def parts_of(row):
-    """Each part of a row that may be known: any of its columns. The lack of a label is not known.
+    """Each part of a row that may be known: any of its columns, and that it has some label.
 
-    A row of missing values shows only that there is a person.
+    The lack of a label is not known. A row of missing values shows only that there is a person.
     """
     if all(value is None for value in row):
         return
@@ -20,6 +20,8 @@ def parts_of(row):
     for size in range(1, len(shown) + 1):
         for places in combinations(shown, size):
             yield tuple((place, row[place]) for place in places)
+            if row[0] is not None and places[0] > 0:
+                yield ("some label", *((place, row[place]) for place in places))
 
 
 def facts_of(rows, counts):

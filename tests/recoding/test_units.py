@@ -119,6 +119,16 @@ def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
     assert outcomes == {"refused", "released"}
 
 
+def test_rows_without_labels_do_not_hide_how_often_rows_with_labels_have_a_value():
+    """Three purchases in the north are not two empty visits and one purchase there."""
+    rows = [*((1, item) for item in "abc"), *((2, item) for item in "ab"), (3, "c"), (3, None), (3, None)]
+    lines = pd.DataFrame(rows, columns=["who", "what"]).assign(c0=0)
+    assert units_at_risk(by_unit(lines, ["c0"]), 2, 1, True) == {1}
+    audit = lines.txanon.by(**LONG, counts=True).audit(KmAnonymity(2, 1))
+    assert audit.rows_at_risk == 1
+    assert audit.threats["itemset"].map(list).tolist() == [["some label, c0=0"] * 3]
+
+
 def bags_of(lines, columns):
     """The bag of the rows of each person, without who it is."""
     return sorted(sorted(map(repr, rows)) for rows in by_unit(lines, columns).values())
