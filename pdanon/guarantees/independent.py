@@ -6,14 +6,14 @@ the parameters of a guarantee, the columns of a frame and the labels of sets are
 
 from __future__ import annotations
 
-import datetime as dt
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime, timedelta
 from fractions import Fraction
-from itertools import chain, combinations, count
+from itertools import chain, count
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -49,7 +49,7 @@ from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time
 SECONDS = 60.0  # the default time limit
 Items = frozenset[Any]  # labels as text; a repetition of a label in its row is a pair of label and number
 Rows = Sequence[Items | None]  # None: a missing row
-_NOTHING: Items = frozenset()
+_NOTHING = Items()
 _ALL = Fraction(1)
 _SPELLING = "check the spelling and type of the items; of a release, pass the mapping"
 _CLASSES = "pass the table of this release: guarantee.with_classes(result.classes)"
@@ -99,7 +99,7 @@ def _limit(guarantee: Any, m: int) -> Guarantee:
     return replace(guarantee, **{"p" if isinstance(guarantee, Coherence) else "m": m})
 
 
-def _require(holds: Any, problem: str, where: str, hint: str) -> None:
+def _require(holds: Any, problem: str, where: str, hint: str = _SPELLING) -> None:
     if not holds:
         raise ParameterError(problem, where=where, hint=hint)
 
@@ -124,7 +124,7 @@ class _Table(NamedTuple):
 
 def _text(item: Any) -> str:
     """Return an item as it is published."""
-    if isinstance(item, (str, dt.datetime, dt.timedelta)):
+    if isinstance(item, (str, datetime, timedelta)):
         return str(item)
     found: str | None = None
     with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
@@ -140,19 +140,16 @@ def _texts(items: Iterable[Any]) -> set[str]:
 
 def _read_lists(column: pd.Series[Any]) -> list[list[str] | None]:
     """Return the labels of each row, in the order of a list, or sorted; None for a missing row."""
-    texts, kinds, rows = dict[Any, str](), set[Any](), list[list[str] | None]()
+    kinds, rows = set[Any](), list[list[str] | None]()
     for number, row in enumerate(column):
         if is_missing(row):
             rows.append(None)
             continue
         if not isinstance(row, ROW_TYPES):
             raise ItemsetDtypeError("a row is not a list", where=f"row {number}", got=type(row).__name__)
-        items = sorted(row) if isinstance(row, (set, frozenset)) else [*row]
+        items = sorted(row) if isinstance(row, (set, frozenset)) else row
         kinds.update((type(item), getattr(item, "tzinfo", None)) for item in items)
-        for item in items:
-            if not is_hashable(item) or item not in texts:
-                texts[item] = _text(item)
-        rows.append([texts[item] for item in items])
+        rows.append([*map(_text, items)])
     if len(kinds) > 1:
         raise ItemsetDtypeError("the items have several types", hint="convert them to text")
     return rows
@@ -160,12 +157,14 @@ def _read_lists(column: pd.Series[Any]) -> list[list[str] | None]:
 
 def _read_rows(column: pd.Series[Any]) -> Rows:
     """Return the labels of each row; a repetition of a label is another label."""
-    rows = []
-    for row in _read_lists(column):
-        times = Counter(row or ())
-        again = ((label, number) for label, n in times.items() for number in range(1, n))
-        rows.append(None if row is None else frozenset(chain(times, again)))
-    return rows
+    return [
+        row
+        if row is None
+        else frozenset(
+            (label, n) if n else label for label, times in Counter(row).items() for n in range(times)
+        )
+        for row in _read_lists(column)
+    ]
 
 
 def _name(label: Any) -> Any:
@@ -198,17 +197,14 @@ def _check_named(
     hidden = {*chain(*(found for label, found in members.items() if label not in plain))}
     for number, bounds in enumerate(named.ranges, len(named.values)):
         within = {label for label in labels | hidden if _is_within(label, *bounds)}
-        known = not occur or within or number in left_out
-        _require(known, "no item is in a named range", named.name, _SPELLING)
+        _require(not occur or within or number in left_out, "no item is in a named range", named.name)
         names |= within
-    _require(not names & hidden, "a named item is a member of a published set", named.name, _SPELLING)
-    gone = _texts(item for number, item in enumerate(named) if number in left_out)
-    _require(
-        not occur or _texts(named) <= labels | gone, "a named item does not occur", named.name, _SPELLING
-    )
+    _require(not names & hidden, "a named item is a member of a published set", named.name)
+    there = all(number in left_out or _text(item) in labels for number, item in enumerate(named))
+    _require(not occur or there, "a named item does not occur", named.name)
     for row in {*_present(rows)} if once and mapping is None and members else ():
         items = [*chain(*(members.get(label, [label]) for label in row & labels))]
-        _require(len(items) == len({*items}), "labels of a row share an item", named.name, _SPELLING)
+        _require(len(items) == len({*items}), "labels of a row share an item", named.name)
     return names
 
 
@@ -220,10 +216,10 @@ def _is_within(label: str, low: str, high: str) -> bool:
 
 def _count_emptied(rows: Rows, k: int | None, suppression: Suppression | None) -> int:
     """Count the rows that suppression emptied, if they are fewer than k, and other rows have labels."""
-    if not k or suppression is None or not suppression.suppresses or not any(rows):
+    if not suppression or not suppression.suppresses or not any(rows):
         return 0
     number = rows.count(_NOTHING) - suppression.empty_rows
-    return number if 0 < number < k else 0
+    return number if k and 0 < number < k else 0
 
 
 # --- The search: all itemsets that rows contain, size by size
@@ -256,8 +252,8 @@ class _Search:
         # No itemset of a row is rare if k rows contain the whole row.
         self.unsafe = {
             number
-            for number, items in enumerate(self.items)
-            if items and self._count(set.intersection(*(holders[self.labels[item]] for item in items))) < k
+            for number, row in enumerate(self.rows)
+            if row.known and self._count(set.intersection(*map(holders.__getitem__, row.known))) < k
         }
         self.exposed = set[int]()
         if m is None:
@@ -310,42 +306,34 @@ def _count_secret(weights: Mapping[_Row, int], known: Collection[Any] = ()) -> i
     return max((n + shown[label] for label, n in hidden.items() if label not in known), default=0)
 
 
-# Candidate rows by any name, and the names of the rows that have them.
-_Crowd = tuple[Mapping[Any, _Row], Iterable[Any]]
-
-
-def _one_crowd(rows: Iterable[_Row]) -> list[_Crowd]:
-    named = dict(enumerate(rows))
-    return [(named, named)]
-
-
 def _judge_crowds(
-    crowds: Iterable[_Crowd],
+    crowds: Iterable[Mapping[Any, _Row]],
     k: int,
     m: int | None,
     share: Fraction = _ALL,
-    efforts: Mapping[str, int] | None = None,
+    efforts: Mapping[str, int] = {},
     *,
     empty: bool = True,
 ) -> tuple[set[Any], int | None]:
     """Return the names of the rows at risk, and the size up to which itemsets were judged (None: all)."""
-    # With ``empty``, the empty itemset, which all candidate rows contain, is judged as well.
+    # ``crowds``: rows by any name that an attacker cannot tell apart but by their items. With ``empty``, the
+    # empty itemset, which all of them contain, is judged as well.
     at_risk, judged, searches = set[Any](), None, []
-    for rows, own in crowds:
+    for rows in crowds:
         secret = _count_secret(Counter(rows.values()))
         if empty and (len(rows) < k or secret > share * len(rows)):
-            at_risk.update(own)
+            at_risk.update(rows)
         else:
-            searches.append((_Search(rows.values(), k, m, share, efforts or {}), rows, own))
+            searches.append((_Search(rows.values(), k, m, share, efforts), rows))
     try:
         for size in count(1) if m is None else range(1, m + 1):
-            if not max([search.judge(size) for search, _, _ in searches], default=False):
+            if not sum(search.judge(size) for search, _ in searches):
                 break
     except TimeLimitError:
         judged = size - 1
-    for search, rows, own in searches:
+    for search, rows in searches:
         threatened = {search.rows[number] for number in search.exposed}
-        at_risk.update(name for name in own if rows[name] in threatened)
+        at_risk.update(name for name, row in rows.items() if row in threatened)
     return at_risk, judged
 
 
@@ -356,7 +344,7 @@ _Found = tuple[int, int | None]
 
 def _judge_km(guarantee: Any, table: _Table) -> _Found:
     rows = table.read()
-    found = _judge_crowds(_one_crowd(map(_Row, _present(rows))), guarantee.k, guarantee.m)
+    found = _judge_crowds([dict(enumerate(map(_Row, _present(rows))))], guarantee.k, guarantee.m)
     return _with_emptied(rows, guarantee, *found)
 
 
@@ -369,12 +357,12 @@ def _with_emptied(rows: Rows, guarantee: Any, at_risk: Collection[Any], judged: 
 def _judge_inference(guarantee: Any, table: _Table) -> _Found:
     rows, is_rho = table.read(), isinstance(guarantee, RhoUncertainty)
     names = _check_named(rows, guarantee.sensitive, guarantee.mapping)
-    split = []
-    for row in _present(rows):
+    split = dict[int, _Row]()
+    for number, row in enumerate(_present(rows)):
         secrets = _named(row, names)
-        split.append(_Row(row if is_rho else row - secrets, secrets))  # rho: secrets may be known as well
+        split[number] = _Row(row if is_rho else row - secrets, secrets)  # rho: secrets may be known as well
     share, k = (guarantee.rho, 0) if is_rho else (Fraction(1, guarantee.l), guarantee.k)
-    at_risk, judged = _judge_crowds(_one_crowd(split), k or 1, guarantee.m, share)
+    at_risk, judged = _judge_crowds([split], k or 1, guarantee.m, share)
     return _with_emptied(rows, guarantee, at_risk, judged)
 
 
@@ -387,11 +375,12 @@ def _judge_constraints(guarantee: Any, table: _Table) -> _Found:
     became, present = _read_mapping(rows, mapping, chain(*guarantee.constraints)), _present(rows)
     listed = {_NOTHING}
     for names in map(_texts, guarantee.constraints):
-        gone = names & lost
-        parts = chain.from_iterable(combinations(gone, size) for size in range(len(gone) + 1))
-        listed |= {_publish(names.difference(part), became) for part in parts}
-    threats = [each for each in listed if 0 < len(_matching(present, each)) < guarantee.k]
-    return _with_emptied(rows, guarantee, _holding(present, threats))
+        shown = {frozenset(names)}
+        for item in names & lost:
+            shown |= {each - {item} for each in shown}
+        listed |= {_publish(each, became) for each in shown}
+    rare = (each for each in listed if 0 < len(_holding(present, each)) < guarantee.k)
+    return _with_emptied(rows, guarantee, _holding(present, *rare))
 
 
 def _read_mapping(rows: Rows, mapping: pd.DataFrame | None, listed: Iterable[Any]) -> dict[str, str | None]:
@@ -401,7 +390,10 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None, listed: Iterable[Any
         _check_named(rows, NamedItems.of(listed, "listed"), None, occur=False, once=False)
         return {label: label for label in labels}
     items, published = (each.to_pylist() for each in global_mapping(mapping))
-    became = {_text(item): label and _text(label) for item, label in zip(items, published, strict=True)}
+    became = {
+        _text(item): label if label is None else _text(label)
+        for item, label in zip(items, published, strict=True)
+    }
     hint = "pass the mapping of the release"
     _require(labels <= {*became.values()}, "the mapping has other labels than the rows", "mapping", hint)
     return became
@@ -410,17 +402,13 @@ def _read_mapping(rows: Rows, mapping: pd.DataFrame | None, listed: Iterable[Any
 def _publish(items: Iterable[Any], became: Mapping[str, str | None]) -> Items:
     """Return the published form of an itemset."""
     texts = _texts(items)
-    _require(texts <= became.keys(), "a listed item does not occur in the data", "guarantee", _SPELLING)
+    _require(texts <= became.keys(), "a listed item does not occur in the data", "guarantee")
     return frozenset(became[each] for each in texts) - {None}
 
 
-def _matching(rows: Iterable[Items], itemset: Items) -> list[Items]:
-    return [row for row in rows if itemset <= row]
-
-
-def _holding(rows: Iterable[Items], threats: Sequence[Items]) -> list[Items]:
+def _holding(rows: Iterable[Items], *itemsets: Items) -> list[Items]:
     """Return the rows that contain one of some itemsets."""
-    return [row for row in rows if any(each <= row for each in threats)]
+    return [row for row in rows if any(each <= row for each in itemsets)]
 
 
 def _judge_rules(guarantee: Any, table: _Table) -> _Found:
@@ -432,17 +420,17 @@ def _judge_rules(guarantee: Any, table: _Table) -> _Found:
         public = became.keys() - names if rules.public is None else rules.public
         published = [_publish([each], became) for each in public]
         known = {*chain(*published)}
-        crowds = _one_crowd(_Row(_named(row, known), _named(row, names)) for row in present)
-        found = _judge_crowds(crowds, k, rules.m, c, empty=_NOTHING in published)
+        split = {n: _Row(_named(row, known), _named(row, names)) for n, row in enumerate(present)}
+        found = _judge_crowds([split], k, rules.m, c, empty=_NOTHING in published)
         return _with_emptied(rows, guarantee, *found)
     threats, listed = list[Items](), rules.to_frame()
     for items, sensitive in zip(listed["known"], listed["sensitive"], strict=True):
         image = _publish(items, became)
-        matching = _matching(present, image)
-        inferred = len(_matching(matching, frozenset(_texts(sensitive))))
+        matching = _holding(present, image)
+        inferred = len(_holding(matching, frozenset(_texts(sensitive))))
         if 0 < len(matching) < k or inferred > c * len(matching):
             threats.append(image)
-    return _with_emptied(rows, guarantee, _holding(present, threats))
+    return _with_emptied(rows, guarantee, _holding(present, *threats))
 
 
 def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
@@ -452,7 +440,7 @@ def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
     hidden = [] if of_items or mapping is not None else [*_labels(lists[1])]
     named = private if of_items else NamedItems.of(hidden, "private")
     names = _check_named(rows, named, mapping, occur=False)
-    _require(not of_items or names <= _labels(rows), "a private item does not occur", "private", _SPELLING)
+    _require(not of_items or names <= _labels(rows), "a private item does not occur", "private")
     efforts = dict[str, int]()
     if effort is not None:
         efforts = dict(zip(map(_text, effort.items.to_pylist()), effort.values.tolist(), strict=True))
@@ -460,20 +448,19 @@ def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
     every, split = {*chain(*secrets)}, dict[int, _Row]()
     for number, own in enumerate(secrets):
         row = rows[number] or _NOTHING
-        hint = "remove it from one of the columns"
-        _require(of_items or not row & own, "an item is both public and private in a row", "private", hint)
+        problem = "an item is both public and private in a row"
+        _require(of_items or not row & own, problem, "private", "remove one of the two")
         known = frozenset(each for each in row - own if efforts.get(_name(each), 1) <= p)
         split[number] = _Row(known, own, (row - own) & every)
     # An attacker may know in which columns a row is missing.
     kinds = [[], *([each] for each in lists), lists]
     chosen = {tuple(n for n in split if all(each[n] is not None for each in kind)) for kind in kinds}
-    crowds = [({n: split[n] for n in own}, own) for own in chosen]
+    crowds = [{n: split[n] for n in own} for own in chosen]
     at_risk, judged = _judge_crowds(crowds, guarantee.k, p, guarantee.h, efforts)
     bare = [n for n, row in enumerate(rows) if row is not None and not split[n].known]
     had = mapping.rows_without_public if mapping is not None and mapping.suppresses else len(bare)
-    if had < len(bare) < guarantee.k and any(row.known for row in split.values()) and not at_risk & {*bare}:
-        return len(at_risk) + len(bare) - had, judged
-    return len(at_risk), judged
+    shown = any(row.known for row in split.values()) and not at_risk & {*bare}
+    return len(at_risk) + (shown and had < len(bare) < guarantee.k) * (len(bare) - had), judged
 
 
 def _judge_public(guarantee: Any, table: _Table) -> _Found:
@@ -508,13 +495,12 @@ def _read_classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> list[tuple[
 
 def _judge_quasi(guarantee: Any, table: _Table) -> _Found:
     frame, k, mapping = table.frame, guarantee.k, guarantee.mapping
-    labels = getattr(guarantee, "columns", None) or [table.column]
-    lists = [_Table(frame, label).read() for label in labels]
+    lists = [_Table(frame, each).read() for each in getattr(guarantee, "columns", None) or [table.column]]
     names, share = set[str](), _ALL
     if isinstance(guarantee, KLm):
         names = _check_named(lists[0], guarantee.sensitive, mapping)
         share = Fraction(1, guarantee.l)
-    classes, crowds, emptied = defaultdict[Any, list[int]](list), list[_Crowd](), list[int]()
+    classes, crowds, emptied = defaultdict[Any, list[int]](list), list[dict[int, _Row]](), list[int]()
     for number, value in enumerate(_read_classes(frame, guarantee.quasi)):
         classes[value].append(number)
     # An attacker may know in which columns a row is missing.
@@ -529,10 +515,11 @@ def _judge_quasi(guarantee: Any, table: _Table) -> _Found:
                     cells = frozenset((place, each) for place in kind for each in lists[place][number] or ())
                     secrets = frozenset(cell for cell in cells if _name(cell[1]) in names)
                     split[number] = _Row(cells - secrets, secrets)
-            crowds.append((split, [number for number in own if kinds[number] == kind]))
+            crowds.append(split)
         for rows in lists:
             empty = [number for number in own if rows[number] == _NOTHING]
-            emptied += empty if len(empty) < k and any(rows[number] for number in own) else []
+            if len(empty) < k and any(rows[number] for number in own):
+                emptied += empty
     at_risk, judged = _judge_crowds(crowds, k, guarantee.m, share)
     if mapping is not None and mapping.suppresses and len(emptied) > mapping.empty_rows:
         at_risk.update(emptied)
@@ -551,13 +538,14 @@ def _judge_groups(guarantee: Any, table: _Table) -> _Found:
         sizes = Counter(group_of[n] for n in present)
         lines = zip(counts.group.tolist(), counts.items.to_pylist(), counts.counts.tolist(), strict=True)
         for place, item, number in lines:
-            found |= {item} if number else set()
+            if number:
+                found.add(item)
             if number * guarantee.p > sizes[groups[place]]:
                 at_risk.update(n for n in present if group_of[n] == groups[place])
     _require(names <= found, "a sensitive item is in no group", "sensitive", _CLASSES)
     if k is not None:
         public = {n: _Row(row - _named(row, names)) for n, row in present.items()}
-        rare, judged = _judge_crowds([(public, public)], k, guarantee.m)
+        rare, judged = _judge_crowds([public], k, guarantee.m)
         at_risk |= rare
         if _count_emptied(rows, k, guarantee.mapping):
             at_risk.update(n for n, row in present.items() if not row)
@@ -568,36 +556,33 @@ def _judge_chunks(guarantee: Any, table: _Table) -> _Found:
     """Count the records of clusters that violate one of the conditions that suffice for the guarantee."""
     ChunkTable.of(*table)  # refuses other frames
     k, m = guarantee.k, guarantee.m
-    joints, sizes, crowds = dict[int, int](), dict[int, int](), list[_Crowd]()
+    joints, sizes, crowds = dict[int, int](), dict[int, int](), list[dict[Any, _Row]]()
     chunks = defaultdict[int, defaultdict[int, list[Items]]](lambda: defaultdict(list))
     for name, joint, size, chunk, row in zip(*map(table.values, NAMES), table.read(), strict=True):
         joints[name], sizes[name] = joint, size
         chunks[name][chunk].append(row or _NOTHING)
-    times = {name: [Counter(chain(*rows)) for rows in own.values()] for name, own in chunks.items()}
-    below = {name: Counter[Any]() for name in sizes}  # in the clusters within each
+    times = {name: Counter(chain(*chain(*own.values()))) for name, own in chunks.items()}
     parts = defaultdict[int, list[int]](list)
     failed = set[int]()
     for name, above in joints.items():
         while above:
             parts[above].append(name)
-            for each in times[name]:
-                below[above].update(each)
             above = joints[above]
     for name, size in sizes.items():
+        below = sum((times[part] for part in parts[name]), Counter[Any]())
+        found = [{*chain(*rows)} for rows in chunks[name].values()]
+        # A term is in one of the chunks that can have parts of the same record.
+        is_bad = sum(map(len, found)) > len({*chain(*found)} - below.keys())
         terms, records = chunks[name].pop(0, []), [*chunks[name].values()]
         for rows in records:
-            split = {(name, number): _Row(row) for number, row in enumerate(rows)}
-            crowds.append((split, split))
-        # A term is in one of the chunks that can have parts of the same record.
-        own = Counter(chain(*times[name]))
-        is_bad = max(own.values(), default=0) > 1 or not own.keys().isdisjoint(below[name])
+            crowds.append({(name, number): _Row(row) for number, row in enumerate(rows)})
         if not parts[name]:
             several = min(len(records), m or len(records))
             needed = 0 if any(terms) else size + k * max(several - 1, 0)
-            is_bad = is_bad or size < k or sum(map(len, records)) < needed
+            is_bad |= size < k or sum(map(len, records)) < needed
         # By the pigeonhole principle, two terms that occur more often than there are records share a record.
         tops = sorted(max(Counter(chain(*rows)).values()) for rows in records)
-        rival = max([*tops[-2:-1], *below[name].values(), int(any(terms))])
+        rival = max([*tops[-2:-1], *below.values(), any(terms)])
         if is_bad or (guarantee.safe and tops and rival and tops[-1] + rival > size):
             failed.add(name)
     rare, judged = _judge_crowds(crowds, k, m)
