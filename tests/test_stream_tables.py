@@ -278,9 +278,7 @@ def test_label_of_a_set_where_another_region_has_an_item_of_this_name(tmp_path):
 def test_labels_that_count_are_counted_in_all_regions(labels, tmp_path):
     one, other = [["a"], ["b"]] * 5, [["a"], ["c"]] * 5
     with pytest.raises(ParameterError, match="labels"):
-        released_halves(
-            tmp_path, one, other, k=6, block_rows=12, transaction=Transaction("pcta", labels=labels)
-        )
+        released_halves(tmp_path, one, other, k=6, block_rows=12, labels=labels)
 
 
 def test_groups_are_numbered_in_all_regions(tmp_path):

@@ -69,7 +69,6 @@ from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
-from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.meaning import level_shares, lost_levels
 from pdanon.recoding.release import withhold
@@ -138,7 +137,6 @@ def anonymize(
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
@@ -188,9 +186,6 @@ def anonymize(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
         algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
-    labels : {"set", "short", "first"} or callable
-        Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
-        list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -283,8 +278,6 @@ def anonymize(
         hint = "leave out one of them: max_named chooses a larger k for a single release"
         raise ParameterError("max_named excludes start", where="max_named", hint=hint)
     given = {name: value for name, value in given.items() if value is not None}
-    if check_labels(labels) != "set":
-        given["labels"] = labels
     ways = _steps(guarantee, given)
     unnamed, default = loss is None, default_loss(LOSSES[type(guarantee)])
     loss, losses = read_loss(loss, guarantee, hierarchy, frame)
@@ -364,8 +357,7 @@ def _uses(step: Step, parameter: str) -> bool:
         return parameter == "utility"  # it keeps to the blocks of the release
     if parameter == "hierarchy":  # some algorithms accept one, but not with the options of the configuration
         return step.way.needs == "hierarchy"
-    accepted = parameters_of(algorithm(step.algorithm))
-    return parameter in accepted or (parameter == "labels" and "transaction" in accepted)
+    return parameter in parameters_of(algorithm(step.algorithm))
 
 
 def _arguments(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
@@ -380,7 +372,8 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
     """Return the parameters for the items, for the algorithm of a configuration."""
     parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
     name = known.get("transaction", Transaction.algorithm)
-    parts.pop("hierarchy" if ALGORITHMS[name].nodes is None else "labels", None)
+    if ALGORITHMS[name].nodes is None:
+        parts.pop("hierarchy", None)
     return Transaction(name, **parts)
 
 

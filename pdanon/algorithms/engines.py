@@ -35,6 +35,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
+from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
 _REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
@@ -69,6 +70,7 @@ def plan(
         _check_algorithm(algorithm, parameters, count_rows)
         # Iterators are read in each round, but `keep` by the release.
         given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
+        check_labels(given.get("labels", "set"))
         given = ALGORITHMS[algorithm].read_guarantee(given)
         by_pairs = partial(_decide_by_pairs, algorithm, given) if suffices(algorithm, given) else None
         return Plan(partial(decide, algorithm=algorithm, parameters=given), by_pairs)
@@ -96,12 +98,13 @@ def _decide_by_sample(
 ) -> Decision[Recoder]:
     """Decide by the two algorithms that lose least on a sample, and keep the better decision."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
-    given = {name: value for name, value in options.items() if name != "keep"}
+    labels = options.get("labels", "set")
+    given = {name: value for name, value in options.items() if name not in ("keep", "labels")}
     ways, measure, tried = choose(sample, columns.n_rows, guarantee, _RECODES, **given)
     best: Decision[Recoder] | None = None
-    for way in ways:
+    for name, own in ways:
         try:
-            decision = decide(columns, *way)
+            decision = decide(columns, name, own | {"labels": labels})
         except InfeasibleError as error:
             problem = error
             continue
@@ -142,7 +145,7 @@ def _check_algorithm(
             got=name,
             hint=f"read the table into memory{memory}; or pass one of {', '.join(accepted)}",
         )
-    check_call(function, (None,), parameters)
+    check_call(function, (None,), {key: each for key, each in parameters.items() if key != "labels"})
 
 
 def _memory_of(name: str, count_rows: Callable[[], int | None] | None) -> str:
@@ -162,12 +165,12 @@ def needs_quasi(name: str, parameters: Mapping[str, Any]) -> bool:
     if not (more := region_parameters(name)):
         return False
     own = parameters_of(function)
-    given = {key: value for key, value in parameters.items() if key in own or key not in more}
+    given = {key: value for key, value in parameters.items() if key in own or key not in (*more, "labels")}
     check_call(function, (None,), given)
     if getattr(parameters.get("transaction"), "columns", None) is not None:
         hint = "join the lists into one column, and begin each item with the name of its column"
         raise ParameterError("rows outside memory have one list column", where="columns", hint=hint)
-    if getattr(parameters.get("transaction"), "labels", "set") != "set":
+    if parameters.get("labels", "set") != "set":
         hint = "leave labels= out, and replace the labels of the release by those of a legend"
         raise ParameterError(
             "labels of regions are counted apart, and would repeat", where="labels", hint=hint
@@ -196,7 +199,20 @@ def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, An
     record = ALGORITHMS[algorithm]
     given = with_defaults(record.function, parameters)
     given.pop("keep", None)  # a parameter of the release
-    return record.decision(columns, given)
+    labels = given.pop("labels", "set")
+    decision = record.decision(columns, given)
+    return decision if labels == "set" else _with_labels(decision, labels)
+
+
+def _with_labels(decision: ListDecision, labels: Labels) -> ListDecision:
+    """Return the same decision with other names for sets: rows outside memory are written once."""
+    rows, parameters = decision.rows, {**decision.parameters, "labels": labels}
+    names: Names = {}
+    if not rows.recoding.hierarchical:
+        names = rename_sets(decision.mapping, rows.recoding.apply(rows.columns.itemsets), labels)
+    mapping = with_names(decision.mapping, [names]) if names else decision.mapping
+    known = decision.guarantee.with_mapping(mapping)
+    return replace(decision, mapping=mapping, guarantee=known, parameters=parameters)
 
 
 def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:

@@ -24,8 +24,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import ListDecision, relabel
-from pdanon.recoding.labels import check_labels
+from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
@@ -68,8 +67,8 @@ class Algorithm:
     #
     # - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
     #   of quasi-identifiers, or both.
-    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column,
-    #   ``labels`` and ``keep``; ``unit`` names its steps.
+    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column
+    #   and ``keep``; ``unit`` names its steps.
     # - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
     #   on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
     # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a
@@ -108,6 +107,14 @@ class Algorithm:
         """Whether it recodes the sets of persons, so that their labels can go back to several rows."""
         return self.recodes in ("items", "rows", "groups") and not self.adds
 
+    @property
+    def publishes_sets(self) -> bool:
+        """Whether it may merge items to sets, which can have other names."""
+        tree = parameters_of(self.function).get("hierarchy")
+        if not of_lists(self.function) or (tree is not None and tree.default is tree.empty):
+            return False
+        return self.recodes != "chunks" and not (self.recodes == "items" and self.keeps_type)
+
     def release(self, arguments: Mapping[str, Any]) -> Anonymized:
         """Release a frame with a recoded list column."""
         # ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame,
@@ -128,11 +135,8 @@ class Algorithm:
         """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""
         assert self.decide is not None  # required of all algorithms for list columns
         given = self.read_guarantee({name: materialize(value) for name, value in arguments.items()})
-        labels = check_labels(given.pop("labels", "set"))
         with progress_bar(self.name, self.unit) as report:
-            decision = relabel(self.decide(columns, report, **given), labels)
-        if "labels" in arguments:
-            given["labels"] = labels
+            decision = self.decide(columns, report, **given)
         return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
     def read_guarantee(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -80,12 +80,13 @@ _MOVED = {
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
+    "labels": "rename the sets of the result: result.relabel('short')",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
-_OF_TRANSACTION = ("columns", "labels", "options", "sensitive", "l")  # parameters of pdanon.Transaction
+_OF_TRANSACTION = ("columns", "options", "sensitive", "l")  # parameters of pdanon.Transaction
 
 
 class CallError(ParameterError, TypeError):

@@ -158,6 +158,11 @@ class Itemsets:
         wanted = items if isinstance(items, pa.Array) else object_items(list(items))
         return find_items(wanted, self.vocabulary)
 
+    def rename(self, names: dict[str, str], *, repeats: bool = False) -> Itemsets:
+        """Replace the texts of some items by other ones."""
+        texts = pa.array([names.get(text, text) for text in self.texts()], pa.string())
+        return self.recode(np.arange(self.n_items), texts, repeats=repeats)
+
     def missing_as_empty(self) -> Itemsets:
         """Turn missing rows into empty ones, which are then indistinguishable from emptied rows."""
         return replace(self, nulls=np.zeros_like(self.nulls))

@@ -64,6 +64,7 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.policy import schema
+from pdanon.recoding.labels import check_labels
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import check_max_risk, index_levels, refuse_risk
 from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
@@ -461,6 +462,7 @@ class Policy:
         self._check_unit()
         self._check_links()
         check_steps(self.prepare, self._place("prepare"))
+        check_labels(self.parameters.get("labels", "set"))
         self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
@@ -540,7 +542,9 @@ class Policy:
         if takes_guarantee(algorithm(name)):
             check_sensitive(own, self._place("parameters"), known=("l",))
         schema.check_transaction(parameters)
-        record = ALGORITHMS[name]
+        record, where = ALGORITHMS[name], self._place("parameters")
+        named = "labels" in self.parameters and not record.publishes_sets
+        refuse((named, f"{name} publishes no sets of items", "leave labels out"), where=where)
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
 
     def _check_unit(self) -> None:
@@ -654,7 +658,8 @@ class Policy:
     @property
     def _parameters(self) -> Parameters:
         """The parameters of the algorithm alone."""
-        return {key: value for key, value in self.parameters.items() if key not in ("counts", "processes")}
+        others = ("counts", "processes", "labels")
+        return {key: value for key, value in self.parameters.items() if key not in others}
 
     @property
     def _roles(self) -> schema.Roles:
@@ -680,7 +685,9 @@ class Policy:
             self._check_request()
         own = self._roles.merge_parameters(self.algorithm, self._parameters)
         options = schema.change_all(self._read, own)
-        return options if self.algorithm is None else read_named_request(self.algorithm, options)
+        if self.algorithm is not None:
+            options = read_named_request(self.algorithm, options)
+        return options | {name: self.parameters[name] for name in ("labels",) if name in self.parameters}
 
     def _configurations(self) -> dict[str, Parameters]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
@@ -738,7 +745,12 @@ def release_table(
         guarantee, options = read_request(options, lists=lists)
         options |= {"guarantee": guarantee, "max_loss": most or None}
     name = algorithm or "anonymize"
-    result = prepared.release(lambda rows: bound_function(name, rows, column, persons)(**options))
+    labels = options.pop("labels", "set")
+
+    def run(rows: pd.DataFrame) -> Anonymized:
+        return bound_function(name, rows, column, persons)(**options).relabel(labels)
+
+    result = prepared.release(run)
     refuse_loss(result.loss, result.useless, most)
     refuse_risk(result.unmodified, risk)
     return result

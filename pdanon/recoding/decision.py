@@ -18,7 +18,6 @@ from pdanon.itemsets.encoded_columns import ListColumns, write_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats
 from pdanon.recoding.emptied import hide_emptied
-from pdanon.recoding.labels import Labels, relabel_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.risk import risk_of_lists
@@ -124,15 +123,3 @@ def decide_lists(
     known = guarantee.with_mapping(mapping)
     risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)
     return Decision(rows, known, mapping, loss, parameters or {}, trace, problem, risk)
-
-
-def relabel(decision: ListDecision, labels: Labels) -> ListDecision:
-    """Return the same decision with other names for sets."""
-    rows = decision.rows
-    recoding = relabel_sets(rows.recoding, rows.columns.itemsets, labels)
-    if recoding is rows.recoding:
-        return decision
-    mapping = mapping_table(rows.columns.itemsets, recoding)
-    mapping.attrs = decision.mapping.attrs
-    known = decision.guarantee.with_mapping(mapping)
-    return replace(decision, rows=replace(rows, recoding=recoding), guarantee=known, mapping=mapping)

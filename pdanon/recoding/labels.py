@@ -9,16 +9,26 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Itemsets, item_texts
-from pdanon.itemsets.lists import Numbers, distinct, to_numpy
+from pdanon.guarantees.kkm import list_labels
+from pdanon.itemsets.codes import Itemsets, find_items, item_texts
+from pdanon.itemsets.columns import label_position, with_column
+from pdanon.itemsets.dtype import number_texts
+from pdanon.itemsets.encoded_columns import write_column
+from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.mapping import is_kept, mapping_labels, mapping_values
 from pdanon.itemsets.validation import check_known, is_encodable
-from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.recoding import label_column
+from pdanon.recoding.release import withhold
+from pdanon.recoding.result import Anonymized, recoded_lists
+from pdanon.recoding.unit_release import rename_units, table_of_units
 
 Labels: TypeAlias = str | Callable[[list[Any]], str]
+Names: TypeAlias = dict[str, str]  # other names of sets, by label
 LABELS = ("set", "short", "first")
 
 _PREFIX = "G"
@@ -31,35 +41,85 @@ def check_labels(labels: Any) -> Labels:
     return check_known(labels, LABELS, "kind of labels", where="labels")
 
 
-def relabel_sets(
-    recoding: Recoding, itemsets: Itemsets, labels: Labels, others: Sequence[pa.Array] = ()
-) -> Recoding:
-    """Return the same recoding with other labels of sets; single items and nodes keep theirs."""
-    # The labels of its sets are ``(a,b)``. ``others`` are further texts with another meaning, which must not
+def relabel(result: Anonymized, labels: Labels) -> Anonymized:
+    """Return a release with other names of sets, audited again."""
+    labels, mapping, frame = check_labels(labels), result.mapping, result.frame
+    if not result.holds or "labels" in result.parameters:
+        problem = "the sets already have other names" if result.holds else "the guarantee does not hold"
+        raise ParameterError(problem, where="result", hint="pass a complete result of an algorithm")
+    if labels == "set":
+        return result
+    result = replace(result, parameters={**result.parameters, "labels": labels})
+    lists = list_labels(result.guarantee, (recoded_lists(result) or [None])[0])
+    if not lists or ("LM" in result.loss and result.tried is None):
+        hint = "leave it out: nodes of a hierarchy and values keep their names"
+        raise ParameterError("the release has no sets of items", where="labels", hint=hint)
+    if "LM" in result.loss or len(mapping) == 0:
+        return result
+    parts = [mapping]
+    if len(lists) > 1:
+        parts = [mapping[[each == label for each in mapping["column"]]] for label in lists]
+    units = table_of_units(result) if "unit" in result.parameters else None
+    columns = [units.gather().iloc[:, 0]] if units else [frame[label] for label in lists]
+    names, taken = list[Names](), [mapping_values(part, "item") for part in parts]
+    for part, column in zip(parts, columns, strict=True):
+        names.append(rename_sets(part, Itemsets.from_series(column), labels, taken))
+        taken.append(pa.array([*names[-1].values()], pa.string()))
+    if not any(names):
+        return result
+    mapping = with_names(mapping, names)
+    guarantee = result.guarantee.with_mapping(mapping)
+    if units:
+        frame = rename_units(units, names[0], guarantee, counts=result.parameters["counts"])
+        return replace(result, frame=frame, mapping=mapping, guarantee=guarantee)
+    for label, column, own in zip(lists, columns, names, strict=True):
+        renamed = Itemsets.from_series(column).rename(own)
+        frame = with_column(frame, label_position(frame, label), write_column(renamed))
+    audit = guarantee.audit(frame, lists[0])
+    withhold(audit, "rows")
+    return replace(result, frame=frame, mapping=mapping, guarantee=audit.guarantee)
+
+
+def rename_sets(
+    mapping: pd.DataFrame, published: Itemsets, labels: Labels, others: Sequence[pa.Array] = ()
+) -> Names:
+    """Return another name for the label of each set in a mapping; single items keep theirs."""
+    # ``published`` are the released rows. ``others`` are further texts with another meaning, which must not
     # be labels of sets.
-    if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
-        return recoding
-    taken = pa.concat_arrays([item_texts(each) for each in (itemsets.vocabulary, *others)])
-    items = np.arange(itemsets.n_items) if recoding.groups is None else itemsets.codes
-    several = np.append(recoding.covered > 1, False)[recoding.targets]
-    pairs = recoding.targets[several].astype(np.int64) * itemsets.n_items + items[several]
-    owners, codes = np.divmod(distinct(pairs), itemsets.n_items)
-    # None if the items of every set were suppressed.
+    items = mapping_values(mapping, "item")
+    merged = np.flatnonzero(mapping["generalized"].notna() & ~is_kept(mapping))
+    known = items.unique()
+    known = known.take(pc.sort_indices(known))
+    became = mapping_labels(mapping, items.type)
+    pairs = number_texts(became)[merged] * len(known) + find_items(items, known)[merged]
+    owners, codes = np.divmod(distinct(pairs), max(len(known), 1))
     numbers, starts, sizes = np.unique(owners, return_index=True, return_counts=True)
+    sets = item_texts(became.dictionary).take(pa.array(numbers)).to_pylist()
+    taken = pa.concat_arrays([item_texts(each) for each in (known, *others)])
     if callable(labels):
-        values = itemsets.vocabulary.take(pa.array(codes)).to_pylist()
+        values = known.take(pa.array(codes)).to_pylist()
         ends = zip(starts.tolist(), (starts + sizes).tolist(), strict=True)
         called = _call(labels, [values[start:end] for start, end in ends], taken)
     elif labels == "short":
-        called = _number(_order(numbers, recoding, itemsets), taken)
+        called = _number(_order(sets, published), taken)
     else:
         firsts = zip(taken.take(pa.array(codes[starts])).to_pylist(), sizes.tolist(), strict=True)
         own = [f"{first} +{size - 1}" for first, size in firsts]
-        called = _distinguish(own, _order(numbers, recoding, itemsets), taken)
-    names = recoding.labels.to_pylist()
-    for number, label in zip(numbers.tolist(), called, strict=True):
-        names[number] = label
-    return replace(recoding, labels=pa.array(names, pa.string()))
+        called = _distinguish(own, _order(sets, published), taken)
+    return dict(zip(sets, called, strict=True))
+
+
+def with_names(mapping: pd.DataFrame, names: Sequence[Names]) -> pd.DataFrame:
+    """Return a mapping with other names of sets, those of each list column."""
+    # An item of another column may have the text of a set, so each line is renamed by its own column.
+    labels = mapping_labels(mapping, pa.string())
+    texts, lines = labels.dictionary.to_pylist(), number_texts(labels)
+    every = [own.get(text, text) for own in names for text in texts]
+    if len(names) > 1:
+        column = pd.factorize(mapping["column"])[0]
+        lines = np.where(lines < 0, -1, column * len(texts) + lines)
+    column_of = label_column(pa.array(every, pa.string()), lines.astype(np.int32))
+    return mapping.assign(generalized=column_of)
 
 
 # The labels of sets must differ from texts with another meaning, ``taken``. ``order`` has the sets in more
@@ -106,18 +166,14 @@ def _call(
     return labels
 
 
-def _order(numbers: Numbers, recoding: Recoding, itemsets: Itemsets) -> list[int]:
+def _order(sets: list[str], published: Itemsets) -> list[int]:
     """Order sets by descending support in the release, which everybody can count there."""
     # Item order, size and row order must not be visible, and engines do not share a row order. Between sets
     # of equal support, a hash decides.
-    own = replace(recoding, labels=pa.array(np.arange(len(recoding.labels)))).apply(itemsets)
-    assert isinstance(own, Itemsets)  # only hierarchies publish bags
-    supports = np.zeros(len(recoding.labels), np.int64)
-    supports[to_numpy(own.vocabulary)] = np.bincount(own.codes, own.occurrence_weights, minlength=own.n_items)
-    names = recoding.labels.take(pa.array(numbers)).to_pylist()
-    hashes = [hashlib.sha256(name.encode()).digest() for name in names]
-    counts = supports[numbers].tolist()
-    return sorted(range(len(names)), key=lambda each: (-counts[each], hashes[each]))
+    supports = np.bincount(published.codes, published.occurrence_weights, minlength=published.n_items)
+    counts = np.append(supports, 0)[published.lookup(pa.array(sets, published.vocabulary.type))].tolist()
+    hashes = [hashlib.sha256(name.encode()).digest() for name in sets]
+    return sorted(range(len(sets)), key=lambda each: (-counts[each], hashes[each]))
 
 
 def _check_texts(labels: list[Any], taken: pa.LargeStringArray) -> None:

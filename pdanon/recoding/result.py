@@ -56,6 +56,7 @@ class Views:
     evidence: Callable[..., None]
     explain: Callable[[Anonymized, Any, pd.DataFrame], Explanation]
     meets: Callable[[Anonymized, Any], ThresholdCheck]
+    relabel: Callable[[Anonymized, Any], Anonymized]
 
 
 class Labelled:
@@ -76,7 +77,7 @@ class Labelled:
         --------
         >>> import pandas as pd, pdanon
         >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
-        >>> result = df.txanon.pcta(k=2, m=2, labels="short")
+        >>> result = df.txanon.pcta(k=2, m=2).relabel("short")
         >>> result.frame["items"].tolist()
         [['G1', 'tea'], ['G1'], ['G1', 'tea'], ['tea']]
         >>> result.legend
@@ -456,6 +457,33 @@ class Anonymized(Labelled):
         Views.evidence(self, path, original, head=head, assessment=assessment, **given)
 
     @called_by_name
+    def relabel(self, labels: str | Callable[[list[Any]], str]) -> Anonymized:
+        """Rename the sets of items, and audit the release again; see `legend`.
+
+        Parameters
+        ----------
+        labels : {"set", "short", "first"} or callable
+            ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of items of a set.
+
+        Returns
+        -------
+        Anonymized
+            The same release. Single items, nodes of a hierarchy and sets of values keep their names.
+
+        Raises
+        ------
+        ParameterError
+            If the sets have other names already, or a text is that of an item or of another set.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> df.txanon.pcta(k=2, m=2).relabel("first").frame["items"].tolist()
+        [['rice +1', 'tea'], ['rice +1'], ['rice +1', 'tea'], ['tea']]
+        """
+        return Views.relabel(self, labels)
+
     def meets(self, threshold: str) -> ThresholdCheck:
         """Compare the fewest rows that match what an attacker knows with a threshold of an authority.
 

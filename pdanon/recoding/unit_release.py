@@ -62,6 +62,23 @@ def release_units(
     return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(names)})
 
 
+def table_of_units(result: Anonymized) -> UnitTable:
+    """Return the rows of a release by units, to give its sets other names."""
+    unit, item = (result.parameters[name] for name in ("unit", "item"))
+    return UnitTable.of(result.frame, unit, item, None, as_shown=True)
+
+
+def rename_units(
+    table: UnitTable, names: dict[str, str], guarantee: Guarantee, *, counts: bool
+) -> pd.DataFrame:
+    """Return the table of units with other names of sets, in the order of its new content, and audit it."""
+    release = _UnitRelease(table, table.others, counts)
+    rows = replace(table.rows, bags=table.rows.bags.rename(names, repeats=True))
+    frame = release.to_frame(rows, {place: table.frame.iloc[:, place] for place in table.others})
+    release.audit(guarantee, frame, counts or (table.is_long and not table.others))
+    return frame
+
+
 def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
     """Return the positions of the columns to keep."""
     positions = label_positions(table.frame, keep)
@@ -94,8 +111,8 @@ class _UnitRelease:
             sources = np.full(len(rows.numbers), -1)
         known = {place: _values(table.frame, place, sources) for place in self.kept}
         values = self._hide(guarantee, rows, known)
-        frame = self._to_frame(rows, values)
-        self._audit(guarantee, frame, repeats)
+        frame = self.to_frame(rows, values)
+        self.audit(guarantee, frame, repeats)
         if not table.is_long and not self.counts:
             self._warn_of_counts(guarantee, rows)
         return replace(result, frame=frame, groups=None, unmodified=UnmodifiedColumns())
@@ -181,7 +198,7 @@ class _UnitRelease:
 
     # --- The table
 
-    def _to_frame(self, rows: UnitRows, values: _Values) -> pd.DataFrame:
+    def to_frame(self, rows: UnitRows, values: _Values) -> pd.DataFrame:
         """Return the table. Its order depends on its content only, and so do the numbers of units."""
         table = self.table
         content = label_ranks(rows, table.is_long)
@@ -201,7 +218,7 @@ class _UnitRelease:
         frame.attrs = dict(table.frame.attrs)
         return frame
 
-    def _audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
+    def audit(self, guarantee: Guarantee, frame: pd.DataFrame, counts: bool) -> None:
         """Recount the table as it is published."""
         unit, label = (self.table.frame.columns[place] for place in (self.table.unit, self.table.column))
         item, column = (label, None) if self.table.is_long else (None, label)

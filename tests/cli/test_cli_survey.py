@@ -225,7 +225,7 @@ def test_the_fingerprint_of_a_report_is_that_of_the_file_in_which_ages_are_range
     Path("policy.toml").write_text("""
 separator = ","
 algorithm = "rfirst"
-parameters = { k = 5, m = 1, random_state = 1, transaction = { labels = "short" } }
+parameters = { k = 5, m = 1, random_state = 1, labels = "short" }
 input = { file = "survey.csv", by = "Nr", types = { age = "integer" } }
 columns = { items = "womit", quasi = ["age"] }
 outputs = { release = "out.csv", report = "out.html" }

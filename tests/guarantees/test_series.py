@@ -474,7 +474,7 @@ def test_a_result_as_the_newest_release_is_named_as_such():
 
 def test_results_and_pairs_carry_their_mappings():
     original = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]] * 2})
-    result = pdanon.pcta(original, k=2, m=2, labels="short")
+    result = pdanon.pcta(original, k=2, m=2).relabel("short")
     known = {"mapping": result.mapping, "key": [original.index] * 2}
     for release in (result, (result.frame, result.mapping)):
         series = result.frame.txanon.after(release, **known)

@@ -34,7 +34,7 @@ def blocks_of(frame):
 
 def of_items(name, frame, labels, **asked):
     asked = {"k": 2, "m": 2} | ({} if name == "pcta" else blocks_of(frame)) | asked
-    return getattr(frame.txanon, name)(**asked, labels=LABELS[labels])
+    return getattr(frame.txanon, name)(**asked).relabel(LABELS[labels])
 
 
 def assert_same_but_for_names(result, plain, frame):
@@ -95,10 +95,10 @@ def test_another_name_is_the_same_release_of_any_rows(name, rows):
 def assert_same_release_of_items(name, frame):
     plain, *results = (of_items(name, frame, each) for each in LABELS)
     lower = frame.txanon.refine(plain)
-    for result in results:
+    for each, result in zip(OTHERS, results, strict=True):
         assert_same_but_for_names(result, plain, frame)
         assert_legend(result)
-        assert_same_but_for_names(frame.txanon.refine(result), lower, frame)
+        assert_same_but_for_names(lower.relabel(LABELS[each]), lower, frame)
         for guarantee in (result.guarantee, pdanon.KmAnonymity(3, 3), pdanon.KmAnonymity(4, 1)):
             audits = [each.frame.txanon.audit(guarantee) for each in (plain, result)]
             assert audits[0].rows_at_risk == audits[1].rows_at_risk
@@ -123,15 +123,14 @@ def test_so_it_is_with_quasi_identifiers_and_any_rows(name, rows):
 def assert_same_release_of_both(name, frame):
     table = frame.assign(age=range(len(frame)))
     asked = {"k": 2, "m": 2, "quasi": ["age"], **OWN[name]}
-    plain, *results = (
-        RT[name](table, **asked, transaction=Transaction(labels=each)) for each in LABELS.values()
-    )
+    plain = RT[name](table, **asked)
     lower = table.txanon.refine(plain)
-    for result in results:
+    for each in OTHERS:
+        result = plain.relabel(LABELS[each])
         assert_same_but_for_names(result, plain, frame)
         assert_legend(result)
         assert result.frame.txanon.audit(result.guarantee).holds
-        assert_same_but_for_names(table.txanon.refine(result), lower, frame)
+        assert_same_but_for_names(lower.relabel(LABELS[each]), lower, frame)
 
 
 @others
@@ -139,30 +138,19 @@ def test_so_it_is_with_sensitive_items(labels):
     rows = [["a", "flu"], ["a", "b"], ["b"], ["c", "flu"], ["c"], ["d"], ["d", "b"], ["a"]]
     frame = frame_of(rows).assign(age=range(8))
     hidden = {"sensitive": ["flu"], "l": 2}
-    results = [
-        frame.txanon.rfirst(
-            k=4,
-            m=2,
-            quasi=["age"],
-            random_state=0,
-            transaction=Transaction(**hidden, labels=LABELS[each]),
-        )
-        for each in ("set", labels)
-    ]
-    assert_same_but_for_names(results[1], results[0], frame[["items"]])
-    assert results[1].frame.txanon.audit(results[1].guarantee).holds
+    asked = {"k": 4, "m": 2, "quasi": ["age"], "random_state": 0}
+    plain = frame.txanon.rfirst(**asked, transaction=Transaction(**hidden))
+    result = plain.relabel(LABELS[labels])
+    assert_same_but_for_names(result, plain, frame[["items"]])
+    assert result.frame.txanon.audit(result.guarantee).holds
 
 
 @others
 def test_privacy_constraints_are_audited_by_the_mapping(labels):
     frame = frame_of([["a", "b"], ["a"], ["b"], ["c"], ["c", "a"], ["b", "c"]])
     constraints = [["a", "b"], ["c"]]
-    plain, result = (
-        frame.txanon.pcta(
-            guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=2), labels=LABELS[each]
-        )
-        for each in ("set", labels)
-    )
+    plain = frame.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=constraints, k=2))
+    result = plain.relabel(LABELS[labels])
     assert_same_but_for_names(result, plain, frame)
     assert result.frame.txanon.audit(result.guarantee).holds
     unsafe = pdanon.PrivacyConstraints(constraints=constraints, k=4, mapping=result.mapping)
@@ -179,7 +167,8 @@ def test_privacy_constraints_are_audited_by_the_mapping(labels):
 @others
 def test_whoever_reads_a_release_goes_by_its_mapping(labels):
     baskets = pdanon.datasets.make_baskets(300, 40, random_state=0)[["items"]]
-    plain, result = (baskets.txanon.pcta(k=20, m=3, labels=LABELS[each]) for each in ("set", labels))
+    plain = baskets.txanon.pcta(k=20, m=3)
+    result = plain.relabel(LABELS[labels])
     item = result.legend["item"].iloc[0]
     queries = pdanon.Workload.itemsets(baskets, size=1, n=30, random_state=0)
     answers = [queries.are(baskets, each).table for each in (plain, result)]
@@ -197,7 +186,7 @@ def test_whoever_reads_a_release_goes_by_its_mapping(labels):
 @pytest.mark.slow
 def test_a_report_shows_no_legend(tmp_path):
     frame = frame_of([["rice", SECRET], ["rice"], ["rice"], [SECRET]] * 3 + [["tea", "rice"]])
-    result = frame.txanon.pcta(k=2, m=2, labels="short")
+    result = frame.txanon.pcta(k=2, m=2).relabel("short")
     assert "tea" in {*result.legend["item"]}
     result.report(tmp_path / "page.html", frame)
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -205,23 +194,15 @@ def test_a_report_shows_no_legend(tmp_path):
     assert "tea" not in page
 
 
-def test_anonymize_passes_labels_on():
+def test_the_release_of_anonymize_is_renamed():
     rows = [["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]]
     frame = frame_of(rows)
     for given_ in ({"k": 2, "m": 2}, {"guarantee": pdanon.KKm(k=2, m=2, quasi=["age"]), "random_state": 0}):
         table = frame.assign(age=range(5)) if "guarantee" in given_ else frame
-        plain, result = (table.txanon.anonymize(**given_, labels=each) for each in ("set", "short"))
+        plain = table.txanon.anonymize(**given_)
+        result = plain.relabel("short")
         assert_same_but_for_names(result, plain, frame)
         assert {re.sub("[0-9]+", "", label) for label in result.legend["label"]} == {"G"}
-    with pytest.raises(ParameterError, match="no algorithm for PublicK uses labels"):
-        frame.txanon.anonymize(pdanon.PublicK(k=2, public=["a"]), labels="short")
-
-
-def test_a_comparison_may_vary_labels():
-    frame = frame_of([["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]])
-    table = pdanon.compare(frame, {"pcta": {"k": 2, "m": 2}}, vary={"labels": ["set", "short"]})
-    assert len(table) == 2
-    assert table["NCP"].nunique() == 1
 
 
 # --- short ones
@@ -243,7 +224,7 @@ def test_ties_are_not_in_the_order_of_items():
     """Forty sets in two rows each: by item order, or its reverse, by chance once in 40! / 2 times."""
     blocks = [[f"{number:02}", f"{number:02}x"] for number in range(40)]
     frame = frame_of([[item] for block in blocks for item in block])
-    result = frame.txanon.upcta(k=2, m=1, utility=blocks, labels="short")
+    result = frame.txanon.upcta(k=2, m=1, utility=blocks).relabel("short")
     firsts = result.legend.groupby("label")["item"].min().tolist()
     assert len(firsts) == 40
     assert firsts not in (sorted(firsts), sorted(firsts, reverse=True))
@@ -254,13 +235,13 @@ def test_ties_are_not_in_the_order_of_items():
 )
 def test_no_item_looks_like_a_number(item, label):
     frame = frame_of([["a"], ["b"], [item], [item]])
-    assert {*frame.txanon.pcta(k=2, m=1, labels="short").legend["label"]} == {label}
+    assert {*frame.txanon.pcta(k=2, m=1).relabel("short").legend["label"]} == {label}
 
 
 def test_numbers_have_equally_many_digits():
     single = frame_of([[f"{number:02}"] for number in range(24)])
     blocks = [[f"{number:02}", f"{number + 1:02}"] for number in range(0, 24, 2)]
-    result = single.txanon.upcta(k=2, m=1, utility=blocks, labels="short")
+    result = single.txanon.upcta(k=2, m=1, utility=blocks).relabel("short")
     assert [*dict.fromkeys(result.legend["label"])] == [f"G{number:02}" for number in range(1, 13)]
 
 
@@ -272,9 +253,9 @@ def test_labels_of_several_columns_are_apart():
             k=2,
             m=2,
             quasi=["age"],
-            transaction=Transaction(columns=["items", "other"], labels=labels),
+            transaction=Transaction(columns=["items", "other"]),
             random_state=0,
-        )
+        ).relabel(labels)
         assert [*result.legend.columns] == ["column", "label", "item"]
         own = {name: {*lines["label"]} for name, lines in result.legend.groupby("column")}
         assert own["items"]
@@ -296,22 +277,20 @@ def test_labels_of_several_columns_are_apart():
 )
 def test_the_first_item_and_how_many_more(items, label):
     frame = pd.DataFrame({"items": pdanon.as_itemsets([[item] for item in items])})
-    result = frame.txanon.pcta(k=len(items), m=1, labels="first")
+    result = frame.txanon.pcta(k=len(items), m=1).relabel("first")
     assert {*result.legend["label"]} == {label}
 
 
 def test_sets_that_begin_alike_are_numbered():
     frame = frame_of([["a"], ["b"], ["a"], ["c"], ["a"]]).assign(age=[1, 1, 9, 9, 9])
-    result = frame.txanon.rfirst(
-        k=2, m=1, quasi=["age"], cluster="mondrian", transaction=Transaction(labels="first")
-    )
+    result = frame.txanon.rfirst(k=2, m=1, quasi=["age"], cluster="mondrian").relabel("first")
     assert rows_of(result.frame) == [{"a +1 #2"}] * 2 + [{"a +1 #1"}] * 3
     assert result.legend["item"].tolist() == ["a", "c", "a", "b"]
 
 
 def test_an_item_of_that_name_means_itself():
     frame = frame_of([["a"], ["b"], ["a +1"], ["a +1"], ["a +1 #1"], ["a +1 #1"]])
-    result = frame.txanon.pcta(k=2, m=1, labels="first")
+    result = frame.txanon.pcta(k=2, m=1).relabel("first")
     assert {*result.legend["label"]} == {"a +1 #2"}
     assert rows_of(result.frame)[2:] == [{"a +1"}] * 2 + [{"a +1 #1"}] * 2
 
@@ -327,7 +306,7 @@ def test_a_function_is_given_the_items_as_they_are():
         return f"{items[0]} to {items[-1]}"
 
     frame = pd.DataFrame({"items": pdanon.as_itemsets([[10], [2], [30], [30]])})
-    result = frame.txanon.pcta(k=2, m=1, labels=label)
+    result = frame.txanon.pcta(k=2, m=1).relabel(label)
     assert seen == [[2, 10]]
     assert rows_of(result.frame) == [{"2 to 10"}] * 2 + [{"30"}] * 2
 
@@ -351,18 +330,61 @@ def test_a_function_is_given_the_items_as_they_are():
 def test_what_cannot_be_a_label_is_refused(labels, problem, got):
     frame = frame_of([["a"], [SECRET], ["c"], ["d"]])
     blocks = [["a", SECRET], ["c", "d"]]
+    result = frame.txanon.upcta(k=2, m=1, utility=blocks)
     with pytest.raises(ParameterError, match=problem) as caught:
-        frame.txanon.upcta(k=2, m=1, utility=blocks, labels=labels)
+        result.relabel(labels)
     assert got in str(caught.value)
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
 
 
-def test_nodes_keep_their_names():
-    with pytest.raises(ParameterError, match="apriori publishes nodes, not sets"):
-        Transaction("apriori", hierarchy=2, labels="short")
-    assert repr(Transaction(labels=len)) == "Transaction('pcta', labels=builtin_function_or_method)"
+def test_nodes_and_values_keep_their_names():
+    frame = frame_of([["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]]).assign(age=range(5))
+    for result in (
+        frame.txanon.apriori(k=2, m=1, hierarchy=2, keep=["age"]),
+        frame.txanon.rfirst(k=2, m=1, quasi=["age"], transaction=Transaction("apriori", hierarchy=2)),
+        frame[["age"]].txanon.mondrian(k=2, quasi=["age"]),
+    ):
+        with pytest.raises(ParameterError, match="the release has no sets of items"):
+            result.relabel("short")
+
+
+def test_sets_are_renamed_once_and_after_all_other_steps():
+    frame = frame_of([["a"], ["b"], ["c"], ["c"]])
+    result = frame.txanon.pcta(k=2, m=1)
+    renamed = result.relabel("short")
+    assert result.relabel("set") is result
+    assert rows_of(result.frame)[0] == {"(a,b)"}
+    assert renamed.parameters["labels"] == "short"
+    with pytest.raises(ParameterError, match="the sets already have other names"):
+        renamed.relabel("first")
+    with pytest.raises(ParameterError, match="the sets of the release have other names") as caught:
+        frame.txanon.refine(renamed)
+    assert "relabel('short')" in str(caught.value)
+    for attempt in (frame.txanon.pcta, frame.txanon.anonymize):
+        with pytest.raises(TypeError, match="has no parameter 'labels'") as caught:
+            attempt(k=2, m=1, labels="short")
+        assert "result.relabel('short')" in str(caught.value)
+
+
+@pytest.mark.parametrize("keep", [[], ["day"]])
+@pytest.mark.parametrize("counts", [False, True])
+def test_lines_of_persons_are_sorted_by_their_new_names(keep, counts):
+    """In a row order of the old names, the first label of each person would tell which set it is."""
+    lines = pd.DataFrame({"person": [*"aabbccdd"], "item": [*"zyzyefef"], "day": 1})
+    plain = lines.txanon.by("person", item="item", counts=counts).coat(
+        k=2, m=1, utility=[["z", "e"], ["y", "f"]], keep=keep
+    )
+    called = {"(e,z)": "z1", "(f,y)": "a2"}
+    result = plain.relabel(lambda items: called[f"({items[0]},{items[1]})"])
+    assert {*plain.frame["item"]} <= {*called, "e", "f", "y", "z"}
+    expected = plain.frame.assign(item=plain.frame["item"].map(lambda each: called.get(each, each)))
+    columns = [*result.frame.columns]
+    assert sorted(result.frame.itertuples(index=False)) == sorted(expected[columns].itertuples(index=False))
+    own = result.frame.groupby("person")["item"]
+    assert own.apply(lambda each: [*each] == sorted(each)).all()
+    assert pdanon.by(result.frame, "person", item="item", counts=counts).audit(result.guarantee).holds
 
 
 def test_a_legend_leaves_out_what_says_itself_or_nothing():
@@ -373,10 +395,3 @@ def test_a_legend_leaves_out_what_says_itself_or_nothing():
     nothing = frame_of([["a"], ["a"]]).txanon.pcta(k=2, m=1).legend
     assert [*nothing.columns] == ["label", "item"]
     assert len(nothing) == 0
-
-
-def test_what_is_said_of_the_items_is_said_in_a_transaction():
-    frame = frame_of([["a"], ["b"]]).assign(age=range(2))
-    with pytest.raises(TypeError, match="rfirst has no parameter 'labels'") as caught:
-        frame.txanon.rfirst(k=2, m=1, quasi=["age"], labels="short")
-    assert "transaction=pdanon.Transaction(labels=...)" in str(caught.value)

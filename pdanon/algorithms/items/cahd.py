@@ -29,7 +29,6 @@ from pdanon.recoding.counts import FEW
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.grouped import GroupedRows
-from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -52,7 +51,6 @@ def cahd(
     refine: bool = True,
     order: Order = "nn",
     alpha: int = 3,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Publish public items as they are, and sensitive items as counts per group of similar rows.
@@ -82,8 +80,6 @@ def cahd(
     alpha : int
         A row is compared with ``alpha * p`` neighbors on each side; at least 1. With ``"nn"``, neighbors are
         used only if too few rows share a public item with it.
-    labels : {"set", "short", "first"} or callable
-        With k: labels of the sets of public items, as in `pcta`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

@@ -32,7 +32,6 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
-from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
 
@@ -54,7 +53,6 @@ def local_suppression(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     hierarchy: HierarchyLike | None = None,
     deletion_price: float | None = None,
-    labels: Labels = "set",
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
@@ -79,8 +77,6 @@ def local_suppression(
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
         the more items are joined. None: no sets. Excludes ``LmDiversity`` and a hierarchy. With m=1, no
         items are joined.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     random_state : int, Generator or None
         Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
         run the same search.

@@ -35,7 +35,6 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, 
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -212,7 +211,6 @@ def pcta(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
@@ -234,8 +232,6 @@ def pcta(
         Seed or generator of a secret order of the items, which breaks ties; see the notes.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 
@@ -324,7 +320,6 @@ def upcta(
     penalty: float = 1,
     refine: bool = False,
     start: Anonymized | pd.DataFrame | None = None,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
@@ -347,7 +342,7 @@ def upcta(
     penalty : float
         Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
         change the release.
-    refine, start, labels : bool, Anonymized or DataFrame, str or callable
+    refine, start : bool, Anonymized or DataFrame
         As in `pcta`; items move between the sets of a block.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
@@ -434,7 +429,6 @@ def coat(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
@@ -447,7 +441,7 @@ def coat(
         As in `pcta`.
     utility, max_suppressed, weights, penalty : DataFrame or mapping, float, mapping, float
         As in `upcta`.
-    refine, random_state, start, labels : bool, int or Generator, Anonymized, str or callable
+    refine, random_state, start : bool, int or Generator, Anonymized
         As in `pcta`; items move between the sets of a block.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.

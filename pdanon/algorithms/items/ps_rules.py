@@ -28,7 +28,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag, check_known, random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -165,7 +164,6 @@ def ps_rules(
     sample: float | None = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     random_state: int | np.random.Generator | None = None,
-    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
@@ -197,8 +195,6 @@ def ps_rules(
         longer.
     random_state : int, Generator or None
         Seed or generator of the sample; None is the seed 0.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets, as in `pcta`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
 

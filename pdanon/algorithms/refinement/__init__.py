@@ -224,6 +224,9 @@ def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
     if not result.holds:
         hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
+    if "labels" in result.parameters:
+        hint = "refine the result first: df.txanon.refine(result).relabel('short')"
+        raise ParameterError("the sets of the release have other names", where="result", hint=hint)
     if result.parameters.get("algorithm") == "local_suppression":
         if result.parameters["hierarchy"] is not None:
             hint = "pass a release without a hierarchy, or with nodes that are the same in all rows"

@@ -19,7 +19,6 @@ from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import Mask, Numbers, mask_at
 from pdanon.itemsets.timing import TimeLimitError, limit_time, part_done
 from pdanon.itemsets.validation import random_generator
-from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.result import Anonymized, other_frame
 
 _ROUNDS = 3  # annealings without a time limit
@@ -76,7 +75,7 @@ def refine_deletions(task: Task) -> Anonymized:
     table = LabelTable.of(itemsets, sets, _worth(task, itemsets, sets))
     kept = mask_at(len(table.joined.codes), table.places()[kept])
     before = table.recoding(kept)
-    check_mapping(result, itemsets, relabel_sets(before, itemsets, task.labels))
+    check_mapping(result, itemsets, before)
     seed = int(random_generator(task.options["random_state"]).integers(1, 2**62))
     search = DeletionRefinement(table, kept, result.guarantee, seed, task.clock)
     cut_short = task.run(search)

@@ -24,7 +24,6 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.validation import find_name
-from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of
 
@@ -284,7 +283,6 @@ def _read_clusters(task: Task, itemsets: Itemsets) -> Numbers:
     texts = labels_of(task.result, itemsets)
     labels = number_texts(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
-    sets = relabel_sets(sets, itemsets, task.labels)
     target = pc.index_in(texts.dictionary.cast(sets.labels.type), value_set=sets.labels).fill_null(-2)
     if not np.array_equal(np.append(to_numpy(target), -1)[labels], sets.targets):
         raise ParameterError(

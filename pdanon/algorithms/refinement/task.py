@@ -21,8 +21,7 @@ from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
-from pdanon.recoding.decision import ListDecision, decide_lists, relabel
-from pdanon.recoding.labels import Labels
+from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
@@ -59,11 +58,6 @@ class Task:
         return BASES[check_known(self.options["loss"], BASES, "loss of a recoding to nodes", where="loss")]
 
     @property
-    def labels(self) -> Labels:
-        """The labels of sets."""
-        return self.result.parameters.get("labels", "set")
-
-    @property
     def cut_short(self) -> str:
         """A note if the time limit ended the descent, read right after it; else empty."""
         return self.limit_note if is_over(*self.clock) else ""
@@ -94,7 +88,7 @@ class Task:
             if found is None:
                 audited = self.result.guarantee, self.parameters
                 found = decide_lists(columns, before, *audited, trace=trace.head(1))
-            return relabel(found, self.labels)
+            return found
 
         result = release(FrameWriter(self.original, [self.position]), decide, self.result.unmodified.judged)
         return replace(result, cut_short=cut_short, bound=self._bound(result, itemsets))

@@ -35,7 +35,6 @@ from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.emptied import labels_to_suppress
-from pdanon.recoding.labels import relabel_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table, number_changes
 from pdanon.recoding.release import FrameWriter, release
@@ -295,11 +294,7 @@ class Dataset:
         if self.transactions.deletes:  # rows of a cluster that lose the same are recoded equally
             losses = number_changes(self.transactions.itemsets, numbers < 0)
             of_row = by_first_row(cluster_of * (losses.max(initial=0) + np.int64(1)) + losses)
-        recodings: list[Recoding] = []
-        taken = [column.vocabulary for column in self.columns]  # labels of sets must differ from all of them
-        for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
-            recodings.append(relabel_sets(recoding, column, self.transaction.labels, taken))
-            taken.append(recodings[-1].labels)
+        recodings = [*self._recodings(groups, numbers, of_row)]
         recoded = [*zip(self._empty_revealing_rows(recodings, cluster_of), recodings, strict=True)]
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
         mappings = [mapping_table(*column) for column in lost]

@@ -37,7 +37,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
 from pdanon.recoding.emptied import labels_to_suppress
-from pdanon.recoding.labels import Labels, check_labels
 
 
 @constructed_by_name
@@ -75,8 +74,6 @@ class Transaction:
         the paper averaged over the rows, which the release reports as ``loss["UL_rows"]``. The utility loss
         is not monotone: it may be higher for the original than for a release. Sensitive items do not count;
         NCP without them is ``loss["NCP_known"]``.
-    labels : {"set", "short", "first"} or callable
-        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or a function of the list of items; see ``legend``.
 
     Raises
     ------
@@ -112,7 +109,6 @@ class Transaction:
     l: int | None = None  # noqa: E741  (its name in the literature)
     order: str = "btd"
     tum: str = "NCP"
-    labels: Labels = "set"
 
     def __post_init__(self) -> None:
         record = _record(self.algorithm)
@@ -122,9 +118,6 @@ class Transaction:
         check_known(self.order, ("btd", "tum"), "order of merges", where="order")
         tum = find_name(self.tum, ("NCP", "UL"), "measure of transactions", where="tum")
         object.__setattr__(self, "tum", tum)
-        if check_labels(self.labels) != "set" and record.nodes is not None:
-            hint = "leave labels= out: nodes have the names of the hierarchy"
-            raise ParameterError(f"{record.name} publishes nodes, not sets", where="labels", hint=hint)
         if self.options is not None:
             object.__setattr__(self, "options", _check_options(record, self.options))
         if self.columns is not None:
@@ -240,8 +233,6 @@ def _describe(name: str, value: Any) -> str:
         return f"{len(value)} items"
     if name == "options":
         return f"{{{', '.join(f'{key!r}: {describe(each)}' for key, each in value.items())}}}"
-    if name == "labels":
-        return quote_word(value)
     return describe(value) if name in ("hierarchy", "l") else repr(value)
 
 

@@ -191,7 +191,7 @@ def test_several_sensitive_items_are_to_be_inferred_together_only():
 
 
 def test_labels_are_called_as_asked():
-    assert set(toy(labels="first").frame["items"].explode()) == {"a +1", "c", "s"}
+    assert set(toy().relabel("first").frame["items"].explode()) == {"a +1", "c", "s"}
 
 
 def test_the_less_an_item_weighs_the_longer_it_is_merged():

@@ -108,8 +108,8 @@ def test_the_toy_gets_the_better_of_two_sets():
 
 
 def test_weights_and_names_of_sets_are_kept():
-    result = TOY.txanon.ps_rules(rules=constraints.AllRules(1, ["s"]), k=2, c=0.6, labels="short")
-    refined = TOY.txanon.refine(result, loss={"a": 0.1, "c": 0.1, "s": 0.1})
+    result = TOY.txanon.ps_rules(rules=constraints.AllRules(1, ["s"]), k=2, c=0.6)
+    refined = TOY.txanon.refine(result, loss={"a": 0.1, "c": 0.1, "s": 0.1}).relabel("short")
     assert refined.mapping["generalized"].str.fullmatch("G1|b|s").all()
     assert {*became_of(refined).values()} == {frozenset("ac"), frozenset("b"), frozenset("s")}
     assert repr(refined.guarantee) == repr(result.guarantee)
