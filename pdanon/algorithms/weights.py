@@ -41,14 +41,6 @@ def importance(weights: Any, itemsets: Itemsets) -> Floats | None:
     return None if steps is None else steps / WEIGHT_STEPS
 
 
-def check_penalty(penalty: Any) -> float:
-    """Check the cost of suppressing an item in UL: a number from 0."""
-    if not is_number(penalty) or not 0 <= penalty < MOST_LOSS:
-        what = f"penalty must be a number from 0 to below {MOST_LOSS:,}"
-        raise ParameterError(what, where="penalty", got=describe(penalty))
-    return float(penalty)
-
-
 def check_price(price: Any) -> float:
     """Check the price of a deletion in a mixture: a number above 0."""
     if not is_number(price) or not 0 < price < MOST_LOSS:

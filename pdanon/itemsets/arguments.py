@@ -81,6 +81,7 @@ _MOVED = {
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
     "labels": "rename the sets of the result: result.relabel('short')",
+    "penalty": "leave it out: a suppressed item costs 1 in UL, and other costs changed no release",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }
 # Names of other functions or libraries for a parameter.

@@ -107,18 +107,17 @@ def decide_lists(
     problem: InfeasibleError | None = None,
     attributes: Mapping[str, int] | None = None,
     weights: Floats | None = None,
-    penalty: float = 1.0,
 ) -> ListDecision:
     """Return the decision for a recoding, with its loss and its mapping."""
     # ``parameters`` holds those that are recorded in another form than they were passed, and ``attributes``
-    # those of the mapping. ``weights`` is the importance of the items, and ``penalty`` the cost of suppressed
-    # ones, for UL. If fewer than k rows would lose all their items, further items are suppressed first.
+    # those of the mapping. ``weights`` is the importance of the items, for UL. If fewer than k rows would
+    # lose all their items, further items are suppressed first.
     if problem is None:
         recoding = hide_emptied(columns, recoding, guarantee)
     changes = recoding.changes(columns.itemsets)
     mapping = mapping_table(columns.itemsets, recoding, changes)
     mapping.attrs.update(attributes or {})
-    loss, remaining = information_loss(columns.itemsets, recoding, changes, weights, penalty)
+    loss, remaining = information_loss(columns.itemsets, recoding, changes, weights)
     rows = ListRows(replace(columns, itemsets=recoding.hide_missing(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)
     risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)

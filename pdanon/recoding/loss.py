@@ -273,13 +273,11 @@ def information_loss(
     recoding: Recoding,
     changes: Changes,
     importance: Floats | None = None,
-    penalty: float = 1.0,
 ) -> tuple[pd.Series[float], Remaining]:
     """Measure the information loss of a recoding of a column; return also the rows by which it is measured.
 
-    ``importance`` of each item, in [0, 1], is for UL of a global recoding. ``penalty`` is the cost in UL of a
-    suppressed item, for each row that contains it. Each original occurrence counts, even if several collapse
-    into one generalized item. A table without occurrences has no loss. By name:
+    ``importance`` of each item, in [0, 1], is for UL of a global recoding. Each original occurrence counts,
+    even if several collapse into one generalized item. A table without occurrences has no loss. By name:
 
     - ``occurrences``: Share of the original occurrences that are not published as their own item.
     - ``stands_for``: Number of items of a changed label: the lower median over the changed occurrences that
@@ -298,7 +296,7 @@ def information_loss(
       suppressed or another of its row already has the label.
     - ``UL``: Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
       support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A suppressed item
-      costs its own support / rows, times the penalty. With importance, a published item costs its loss times
+      costs its own support / rows. With importance, a published item costs its loss times
       the largest importance of its items. -inf if nothing is published or suppressed. A local recoding merges
       items, and counts supports, within a group.
     """
@@ -323,7 +321,7 @@ def information_loss(
             of_occurrence[_is_repeated(itemsets, recoding)] = 1.0
         weights = itemsets.occurrence_weights
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
-    loss["UL"] = _utility_loss(itemsets, remaining, importance, penalty)
+    loss["UL"] = _utility_loss(itemsets, remaining, importance)
     return pd.Series(loss, name="loss", dtype="float64"), remaining
 
 
@@ -374,7 +372,7 @@ def _is_repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
     return ~first
 
 
-def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | None, penalty: float) -> float:
+def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | None) -> float:
     """Return log2 of the utility loss; powers of two would exceed the range of floats."""
     n, changes = itemsets.n_items, remaining.changes
     if not len(itemsets.codes):
@@ -383,7 +381,7 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | No
     if remaining.recoding.groups is not None:
         members, index = _sets_of_groups(itemsets, changes)
     used = members > 0
-    suppressed = changes.supports[changes.targets < 0].sum(keepdims=True) * penalty
+    suppressed = changes.supports[changes.targets < 0].sum(keepdims=True)
     # In logarithms, as powers of the vocabulary size exceed the range of floats.
     terms = _log2_less_one(members[used]) + np.log2(index.singles[used]) - _log2_less_one(np.array([n]))
     if weights is not None:

@@ -384,7 +384,7 @@ def test_every_algorithm_is_listed(run):
     assert algorithms["pcta"]["options"] == options
     assert algorithms["suppress_to_k"]["options"] == "none"
     assert algorithms["suppress_to_k"]["elsewhere"] == "k, public: in a policy or Python"
-    assert algorithms["coat"]["elsewhere"] == "[utility], [penalty]: in a policy or Python"
+    assert algorithms["coat"]["elsewhere"] == "[utility]: in a policy or Python"
     assert algorithms["mondrian"]["options"] == "-k --quasi [--hierarchies] [--max-suppressed]"
     assert algorithms["tfirst"]["options"].endswith("[--refine] [--labels] [--hierarchy] [--sensitive] [-l]")
 

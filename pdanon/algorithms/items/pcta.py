@@ -14,7 +14,7 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
-from pdanon.algorithms.weights import check_penalty, importance, item_weights
+from pdanon.algorithms.weights import importance, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.breaches import split_rows
@@ -117,13 +117,12 @@ def decide_within_blocks(
     random_state: Any = None,
     utility: Any = None,
     max_suppressed: float = 0,
-    penalty: float = 1,
     one_set: bool = False,
 ) -> ListDecision:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     # With ``one_set``, decide as PCTA: in the worst case all items become one set.
     itemsets = columns.itemsets
-    share, penalty = check_share(max_suppressed, "max_suppressed"), check_penalty(penalty)
+    share = check_share(max_suppressed, "max_suppressed")
     blocks = None if utility is None else partition(utility)
     if check_flag(refine, "refine"):
         check_refinable(guarantee)
@@ -148,8 +147,7 @@ def decide_within_blocks(
     recoding = Recoding.of_clusters(order.restore(labels), itemsets)
     valued = importance(weights, itemsets)
     read = started.parameters if one_set else {**started.parameters, "utility": blocks}
-    measured: Any = {"weights": valued, "penalty": penalty}
-    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, **measured)
+    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem, weights=valued)
     if problem is not None or one_set:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
@@ -160,7 +158,7 @@ def decide_within_blocks(
             got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
             hint=f"pass max_suppressed={least_share(suppressed, itemsets.n_items):g}",
         )
-        return decide_lists(columns, recoding, guarantee, read, problem=problem, **measured)
+        return decide_lists(columns, recoding, guarantee, read, problem=problem, weights=valued)
     check_release(decided.mapping, blocks, allowed)
     return decided
 
@@ -317,7 +315,6 @@ def upcta(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    penalty: float = 1,
     refine: bool = False,
     start: Anonymized | pd.DataFrame | None = None,
     keep: Sequence[Hashable] = (),
@@ -339,9 +336,6 @@ def upcta(
         cluster counts with all its items.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
-    penalty : float
-        Cost of a suppressed item in ``loss["UL"]``, for each row that contains it; not negative. It does not
-        change the release.
     refine, start : bool, Anonymized or DataFrame
         As in `pcta`; items move between the sets of a block.
     keep : sequence of hashable
@@ -425,7 +419,6 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    penalty: float = 1,
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
@@ -439,7 +432,7 @@ def coat(
         One row per person, which is not modified; and its list column, by default the only one.
     guarantee, k, m : KmAnonymity, PrivacyConstraints or LmDiversity, int, int
         As in `pcta`.
-    utility, max_suppressed, weights, penalty : DataFrame or mapping, float, mapping, float
+    utility, max_suppressed, weights : DataFrame or mapping, float, mapping
         As in `upcta`.
     refine, random_state, start : bool, int or Generator, Anonymized
         As in `pcta`; items move between the sets of a block.
