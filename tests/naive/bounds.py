@@ -1,4 +1,4 @@
-"""The least loss of any release by sets, by trying all partitions of the items; nothing of pdanon.
+"""The least loss of any release by sets or by deletions, by trying all of them; nothing of pdanon.
 
 Rows are sets of items. An assignment gives each item its set: a number, or None if it is suppressed.
 """
@@ -81,3 +81,28 @@ def least_cover(conflicts, weights):
         for chosen in map(set, combinations(items, size))
         if all(chosen & set(each) for each in conflicts)
     )
+
+
+def least_deleted(rows, holds):
+    """The least number of occurrences to delete, so that the rows that are left hold."""
+    places = [(number, item) for number, row in enumerate(rows) for item in sorted(row)]
+    for size in range(len(places) + 1):
+        for chosen in combinations(places, size):
+            left = [frozenset(row) for row in rows]
+            for number, item in chosen:
+                left[number] -= {item}
+            if holds(left):
+                return size
+    raise AssertionError
+
+
+def rare_parts(rows, left, k, listed):
+    """What 1 to k - 1 rows show of listed itemsets, without some items that a row lost."""
+    lost = set().union(*(row - now for row, now in zip(rows, left, strict=True)))
+    known = {
+        frozenset(items) - {*part}
+        for items in listed
+        for size in range(len(items) + 1)
+        for part in combinations(sorted(lost & {*items}), size)
+    }
+    return {each for each in known if each and 0 < sum(each <= row for row in left) < k}

@@ -128,24 +128,6 @@ def test_what_remains_of_a_listed_pair_is_not_rare():
         assert rows_of(result.frame)[1:] == rows[1:]
 
 
-@settings(max_examples=examples(60))
-@given(rows=row_lists("abcd", longest=4, most=5, least=3), k=st.integers(2, 3))
-def test_no_release_deletes_less_than_the_bound(rows, k):
-    """All pairs are listed. Any way to break up those that are rare counts."""
-    rows = sorted({*rows}, key=sorted)
-    places = [(number, item) for number, row in enumerate(rows) for item in sorted(row)]
-    if not 0 < len(places) < 10:
-        return
-    listed = occurring([frozenset(pair) for pair in combinations("abcd", 2)], rows)
-    if not listed:
-        return
-    proven = pdanon.bound(frame_of(rows), promise(listed, k), kind="deletions").changed
-    for size in range(proven):
-        for chosen in combinations(places, size):
-            left = [row - {item for at, item in chosen if at == number} for number, row in enumerate(rows)]
-            assert any(0 < sum(known <= row for row in left) < k for known in listed)
-
-
 def test_streams_and_dask_release_the_same(tmp_path):
     rows = [frozenset(row) for row in ("abc", "ab", "ab", "ac", "bd", "b", "cd", "c", "ad")] * 2
     frame, guarantee = frame_of(rows), promise(["bc", "cd", "ad"], 3)
