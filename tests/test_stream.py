@@ -883,3 +883,16 @@ def balanced_of_whole_k(frame, size):
     rows = Itemsets.from_series(frame["items"])
     sample = pd.DataFrame({"items": ListColumns(rows).sample(size).to_pandas()})
     return LOSSES[pdanon.KmAnonymity]["balanced"](sample.txanon.coat(k=5, m=2))
+
+
+def test_levels_of_a_chosen_release_are_those_of_its_mapping(tmp_path, monkeypatch):
+    frame = make_baskets(400, 30, random_state=1)[["items"]]
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    monkeypatch.setattr(engines, "SAMPLE", 100)
+    result = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=2, hierarchy=4)
+    name = result.parameters["algorithm"]
+    asked = {name: value for name, value in result.parameters.items() if name not in ("algorithm", "keep")}
+    same = getattr(frame.txanon, name)(**asked)
+    pd.testing.assert_frame_equal(result.levels, pd.DataFrame(pdanon.metrics.meaning.levels(same, 4)))
+    pd.testing.assert_frame_equal(result.levels, pd.DataFrame(pdanon.metrics.meaning.levels(result, 4)))
+    assert stream.pcta(tmp_path / "in.parquet", tmp_path / "pcta.parquet", k=3, m=2).levels is None

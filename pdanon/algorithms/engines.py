@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.choice import choose
 from pdanon.algorithms.items.lra import Parts
+from pdanon.algorithms.losses import WITH_MEANING
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     Recodes,
@@ -25,7 +27,7 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
 from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
-from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.errors import HierarchyError, InfeasibleError, ParameterError
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import check_call, moved
@@ -36,6 +38,7 @@ from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
 from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
+from pdanon.recoding.meaning import level_shares
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
 _REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
@@ -111,6 +114,9 @@ def _decide_by_sample(
         best = decision if best is None or measure(decision) < measure(best) else best
     if best is None:
         raise problem
+    if isinstance(guarantee, WITH_MEANING) and (tree := given.get("hierarchy")) is not None:
+        with suppress(HierarchyError):  # of algorithms without one, if it covers only the sample
+            best = replace(best, levels=level_shares(best.mapping, tree))
     return replace(best, tried=tried, sample=len(sample))
 
 

@@ -40,7 +40,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.timing import SETTINGS
-from pdanon.recoding.counts import class_sizes, loss_lines, percent
+from pdanon.recoding.counts import class_sizes, level_lines, loss_lines, percent
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, unmodified_lines
 from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import REMEDY
@@ -200,6 +200,7 @@ def streamed_lines(result: Streamed) -> Lines:
     yield from risk_lines(result.guarantee, result.risk)
     yield from unmodified_lines(result.unmodified, result.rows)
     yield from loss_lines(result.mapping, result.loss)
+    yield from level_lines(result.levels)
 
 
 def print_release(result: Anonymized | Streamed, measured: pd.DataFrame | None = None) -> None:

@@ -67,8 +67,8 @@ class LazyRelease(Distant):
         Number of rows.
     parameters : dict
         The parameters of the call.
-    tried, sample : pandas.DataFrame or None, int or None
-        If no algorithm was named: the algorithms tried on a sample, and its number of rows.
+    tried, sample, levels : pandas.DataFrame or None, int or None, pandas.DataFrame or None
+        If no algorithm was named: those tried on a sample, its number of rows, and as in `pdanon.Anonymized`.
     risk : pandas.DataFrame or None
         As in `pdanon.Anonymized`. None for tables with quasi-identifiers, and if the client did not get all
         distinct transactions.
@@ -94,6 +94,7 @@ class LazyRelease(Distant):
     parameters: dict[str, Any]
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    levels: pd.DataFrame | None = None
     risk: pd.DataFrame | None = None
     rounds: pd.DataFrame | None = None
     trace: pd.DataFrame | None = None

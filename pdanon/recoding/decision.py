@@ -47,6 +47,7 @@ class Decision(Generic[Rows_co]):
     risk: Callable[[], pd.DataFrame | None] = no_risk
     tried: pd.DataFrame | None = None  # without a named algorithm, those tried on a sample
     sample: int | None = None  # number of rows of this sample
+    levels: pd.DataFrame | None = None  # with a hierarchy then, how near the labels stay
     rounds: pd.DataFrame | None = None  # interim decisions if the rows are not in one place
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:

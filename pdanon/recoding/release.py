@@ -56,6 +56,7 @@ class Facts:
             "parameters": dict(decision.parameters),
             "tried": decision.tried,
             "sample": decision.sample,
+            "levels": decision.levels,
             "risk": self.risk,
             "rounds": decision.rounds,
             "unmodified": self.unmodified,

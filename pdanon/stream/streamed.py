@@ -54,8 +54,8 @@ class Streamed(Distant):
         Number of rows of all files.
     parameters : dict
         The parameters of the call.
-    tried, sample : pandas.DataFrame or None, int or None
-        If no algorithm was named: the algorithms tried on a sample, and its number of rows.
+    tried, sample, levels : pandas.DataFrame or None, int or None, pandas.DataFrame or None
+        If no algorithm was named: those tried on a sample, its number of rows, and as in `pdanon.Anonymized`.
     risk, trace : pandas.DataFrame or None
         As in `pdanon.Anonymized`. There is no risk of tables with quasi-identifiers, nor if not all distinct
         transactions were in memory.
@@ -75,6 +75,7 @@ class Streamed(Distant):
     parameters: dict[str, Any]
     tried: pd.DataFrame | None = None
     sample: int | None = None
+    levels: pd.DataFrame | None = None
     risk: pd.DataFrame | None = None
     trace: pd.DataFrame | None = None
     rounds: pd.DataFrame | None = None

@@ -7,19 +7,19 @@ from pdanon.errors import ParameterError
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.meaning import level_shares
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Labelled
 
 __all__ = ["levels"]
 
 
 @called_by_name
-def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
+def levels(result: Labelled, hierarchy: HierarchyLike) -> Measures:
     """Measure on which levels of a hierarchy the labels of a release stay.
 
     Parameters
     ----------
     result : Anonymized
-        A release by sets, nodes or deletions, of one list column.
+        A release, also of files or partitions, by sets, nodes or deletions, of one list column.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Any hierarchy of the items, in any form that ``Hierarchy.of`` accepts.
 
@@ -51,7 +51,7 @@ def levels(result: Anonymized, hierarchy: HierarchyLike) -> Measures:
     1      1     1.000000      1.0
     2      2     0.333333      0.0
     """
-    if not isinstance(result, Anonymized) or result.mapping.empty:
+    if not isinstance(result, Labelled) or result.mapping.empty:
         hint = "pass the result of an algorithm for one list column"
         raise ParameterError("the result has no labels of items", where="result", hint=hint)
     return Measures(level_shares(result.mapping, hierarchy))
