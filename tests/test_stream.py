@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import subprocess
 import sys
 import warnings
@@ -37,6 +38,7 @@ from pdanon.errors import (
 from pdanon.io import trees as parquet
 from pdanon.io.datasets import make_baskets
 from pdanon.io.trees import ParquetTree
+from pdanon.itemsets import timing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 
@@ -883,6 +885,55 @@ def balanced_of_whole_k(frame, size):
     rows = Itemsets.from_series(frame["items"])
     sample = pd.DataFrame({"items": ListColumns(rows).sample(size).to_pandas()})
     return LOSSES[pdanon.KmAnonymity]["balanced"](sample.txanon.coat(k=5, m=2))
+
+
+# --- What a batch job logs
+
+
+@pytest.fixture
+def in_groups(tmp_path):
+    """A file of 300 rows in three row groups."""
+    table = pa.table({"items": [*map(list, make_baskets(300, 20, random_state=1)["items"])]})
+    pq.write_table(table, tmp_path / "in.parquet", row_group_size=100)
+    return tmp_path / "in.parquet"
+
+
+def test_each_pass_is_logged_with_its_rows_and_seconds(in_groups, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(timing, "_LOGGED", 0)
+    with caplog.at_level("INFO", "pdanon.progress"):
+        stream.pcta(in_groups, tmp_path / "out.parquet", k=5, m=2)
+    texts = [re.fullmatch(r"(.*), \d+\.\d s", record.getMessage())[1] for record in caplog.records]
+    groups = [f"{n} of 300 rows" for n in (100, 200, 300, 300)]  # also the end
+    for label in ("read", "write", "audit"):
+        assert [text for text in texts if text.startswith(f"{label}: ") and "rows" in text] == [
+            f"{label}: {rows}" for rows in groups
+        ]
+    order = list(dict.fromkeys(text.partition(":")[0] for text in texts))
+    assert order[:4] == ["read", "pcta", "write", "audit"]
+    assert {record.levelname for record in caplog.records} == {"INFO"}
+
+
+def test_short_passes_have_one_record_and_a_failed_one_none(in_groups, tmp_path, monkeypatch, caplog):
+    def failing(*_):
+        raise InfeasibleError("none")
+
+    monkeypatch.setattr(stream.streamed.WrittenFiles, "path", failing)
+    monkeypatch.setattr("pdanon.stream.list_files.recode_files", failing)
+    caplog.set_level("INFO", "pdanon.progress")
+    with pytest.raises(InfeasibleError):
+        stream.pcta(in_groups, tmp_path / "out.parquet", k=5, m=2)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["read", "pcta"]
+
+
+def test_a_sample_is_logged_as_one_piece_of_work(in_groups, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(engines, "SAMPLE", 100)
+    caplog.set_level("INFO", "pdanon.progress")
+    result = stream.anonymize(in_groups, tmp_path / "out.parquet", k=5, m=2)
+    texts = [record.getMessage() for record in caplog.records]
+    (sample,) = [text for text in texts if text.startswith("sample: ")]
+    assert sample.startswith(f"sample: {len(result.tried)} algorithms, ")
+    decided = texts[texts.index(sample) + 1 : [text[:5] for text in texts].index("write")]
+    assert {text.partition(":")[0] for text in decided} == {"pcta", "coat"}  # the best two, on all rows
 
 
 def test_levels_of_a_chosen_release_are_those_of_its_mapping(tmp_path, monkeypatch):

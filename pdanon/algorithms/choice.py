@@ -765,7 +765,8 @@ def choose(
     trials = _Trials(sample, None, fewer, "NCP", measure, end, time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReleaseWarning)  # about the release of the sample, which is not kept
-        trials.try_all(known, lambda done: None)
+        with progress_bar("sample", "algorithms") as report:
+            trials.try_all(known, report)
         if trials.best is None or (is_whole and trials.best.useless):
             raise InfeasibleError(
                 "the sample cannot decide between the algorithms",

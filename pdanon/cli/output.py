@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import warnings
@@ -39,7 +40,7 @@ from pdanon.evaluation.readings import RawProfile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.support import MOST_ROWS
-from pdanon.itemsets.timing import SETTINGS
+from pdanon.itemsets.timing import LOG, SETTINGS
 from pdanon.recoding.counts import class_sizes, level_lines, loss_lines, percent
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, unmodified_lines
 from pdanon.recoding.risk import risk_lines
@@ -123,15 +124,32 @@ def announce_files(paths: Iterable[Path | str]) -> None:
 
 @contextmanager
 def stage(what: str, *, has_bar: bool = False) -> Iterator[None]:
-    """Name the running stage on stderr, if it takes long and shows no bar."""
+    """Name the running stage on stderr, and what it logs, if it takes long and shows no bar."""
+    if (has_bar and SETTINGS["progress"]) or _current().quiet:
+        yield
+        return
     timer = Timer(PATIENCE, report, [f"{what} ..."])
     timer.daemon = True
-    if not (has_bar and SETTINGS["progress"]) and not _current().quiet:
-        timer.start()
+    timer.start()
+    try:
+        with _show_records(LOG, lambda text: timer.is_alive() or report(text)):
+            yield
+    finally:
+        timer.cancel()
+
+
+@contextmanager
+def _show_records(log: logging.Logger, show: Callable[[str], object]) -> Iterator[None]:
+    """Show the records of a logger until the end of a block."""
+    handler, level = logging.Handler(), log.level
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[assignment, method-assign]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
     try:
         yield
     finally:
-        timer.cancel()
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 @contextmanager

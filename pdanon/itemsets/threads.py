@@ -101,7 +101,7 @@ def config(
     ----------
     progress : bool
         Show progress bars, on stderr or in the notebook. By default there are none. A bar hides those of
-        parts of its work; worker processes show none.
+        parts of its work; worker processes show none. The logger ``pdanon`` has the same counts as INFO.
     threads : int or None
         The number of threads for large tables, at least 1. None, the default, is the value of the environment
         variable ``PDANON_THREADS``, or the number of cores of the process.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 import warnings
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.validation import check_flag
 
+LOG = logging.getLogger("pdanon.progress")
 # Of this process; `pdanon.config` sets them.
 SETTINGS: dict[str, Any] = {"progress": False, "threads": None, "processes": 1}
 MOST_THREADS = 1024  # more than any machine can use
@@ -117,9 +119,10 @@ def part_done() -> None:
         watcher(1)
 
 
-# --- Progress bars, which also check the time limit
+# --- Progress bars and logs, which also check the time limit
 
 
+_LOGGED = 10  # seconds between two records of one piece of work
 _SHORT = 0.05  # seconds
 _MOST_STEPS = 2**12
 _PARTS = "parts"  # the unit that `part_done` counts
@@ -161,21 +164,29 @@ def check_progress(value: Any) -> bool:
 
 @contextmanager
 def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Report]:
-    """Yield a function that counts finished units, checks the time limit, and updates a bar if there is one.
+    """Yield a function that counts finished units, checks the time limit, and shows or logs the count.
 
-    There is one if `pdanon.config` asks for it, and the work is no part of other work that shows a bar. With
-    a total, it shows the share that is done. Numbers of rows are abbreviated, such as 1.2M.
+    `pdanon.config` and the logger ask for that; work that is part of such work shows nothing. With a total,
+    a bar shows the share that is done. Numbers of rows are abbreviated, such as 1.2M.
     """
-    if not SETTINGS["progress"] or _watcher.get() is not None:
+    if not shows_progress() or _watcher.get() is not None:
         yield lambda done: check_time()
         return
-    with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
-        warnings.simplefilter("ignore")
-        from tqdm.auto import tqdm
-    with tqdm(desc=label, unit=f" {unit}", total=total, unit_scale=unit == "rows") as bar:
+    with _show(label, unit, total) as show:
+        started = logged = time.perf_counter()
+        count, whole = 0, "" if total is None else f" of {total:,}"
+
+        def log(every: float) -> None:
+            nonlocal logged
+            if (now := time.perf_counter()) - logged >= every:
+                logged = now
+                LOG.info("%s: %s%s %s, %.1f s", label, f"{count:,}", whole, unit, now - started)
 
         def report(done: int) -> None:
-            bar.update(done)
+            nonlocal count
+            count += done
+            show(done)
+            log(_LOGGED)
             check_time()
 
         token = _watcher.set(report if unit == _PARTS else report_nothing)
@@ -183,6 +194,25 @@ def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Re
             yield report
         finally:
             _watcher.reset(token)
+        log(0)
+
+
+def shows_progress() -> bool:
+    """Whether there are bars, or records of the logger at level INFO."""
+    return bool(SETTINGS["progress"]) or LOG.isEnabledFor(logging.INFO)
+
+
+@contextmanager
+def _show(label: str, unit: str, total: int | None) -> Iterator[Report]:
+    """Yield a function that updates a bar, if there is one."""
+    if not SETTINGS["progress"]:
+        yield report_nothing
+        return
+    with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+    with tqdm(desc=label, unit=f" {unit}", total=total, unit_scale=unit == "rows") as bar:
+        yield bar.update
 
 
 def show_activity(label: str) -> AbstractContextManager[Report]:

@@ -20,7 +20,7 @@ from pdanon.io.parquet import to_frame
 from pdanon.io.targets import check_mapping_file, check_target, draft_target, write_mapping
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
+from pdanon.itemsets.timing import Report, progress_bar, shows_progress
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Written
@@ -86,8 +86,8 @@ class Streamed(Distant):
 
 
 def row_bar(label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
-    """Return a progress bar of the rows of all files."""
-    return progress_bar(label, "rows", tree.rows() if SETTINGS["progress"] else None)
+    """Show or log the progress in the rows of all files."""
+    return progress_bar(label, "rows", tree.rows() if shows_progress() else None)
 
 
 def report_rows(batches: Iterable[_Batch], report: Report, size: Callable[[_Batch], int]) -> Iterator[_Batch]:

@@ -31,14 +31,21 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.multisets import encode_visible
-from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.timing import progress_bar, show_activity
 from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.unit_release import UnitLines
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, check_max_risk
 from pdanon.recoding.upper_bounds import check_max_loss
-from pdanon.stream.streamed import Source, Streamed, WrittenFiles, expect_unchanged, open_paths
+from pdanon.stream.streamed import (
+    Source,
+    Streamed,
+    WrittenFiles,
+    expect_unchanged,
+    open_paths,
+    report_rows,
+)
 
 
 @called_by_name
@@ -221,10 +228,11 @@ def read_units(
     names = {"unit": str(units.unit), "item": str(units.item)}
     with (
         expect_unchanged(tree),
+        progress_bar("audit" if as_shown else "read", "persons") as report,
         gather_units(tree, near, **names, repeats=units.counts, as_shown=as_shown) as lists,
     ):
         read = encode_visible if units.counts else Itemsets.from_arrow
-        return collapse_columns(([read(each)] for each in lists), 1)
+        return collapse_columns(([read(each)] for each in report_rows(lists, report, len)), 1)
 
 
 @frozen
@@ -276,9 +284,13 @@ def _write(lines: UnitLines, path: Path, names: list[str], unit: str) -> None:
     """Write lines with some columns, the persons as numbers."""
     kinds = {name: pa.int64() if name == unit else lines.vocabulary.type for name in names}
     schema = pa.schema(list(kinds.items()))
-    with pq.ParquetWriter(path, schema, write_page_checksum=True) as writer:
+    with (
+        pq.ParquetWriter(path, schema, write_page_checksum=True) as writer,
+        progress_bar("write", "persons") as report,
+    ):
         for first, end in lines.parts():
             persons, labels = lines.read(first, end)
             columns = [pa.array(persons) if name == unit else labels for name in names]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
+            report(end - first)
     sync_file(path)

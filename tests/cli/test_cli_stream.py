@@ -302,7 +302,10 @@ def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
     monkeypatch.setattr(stream, "pcta", lambda *given, **asked: until_named() and anonymize(*given, **asked))
     code, _, err = run("anonymize", "--stream", "baskets", "out", *PCTA)
     assert code == 0
-    assert "pdanon: running pcta ...\n" in err
+    named, *passes = err.splitlines()
+    assert named == "pdanon: running pcta ..."
+    counted = [f"pdanon: {each}: 12 of 12 rows" for each in ("read", "write", "audit")]
+    assert [line.partition(", ")[0] for line in passes if "of 12 rows" in line] == counted
 
 
 @pytest.mark.slow
