@@ -37,10 +37,12 @@ from pdanon.errors import (
 )
 from pdanon.io import trees as parquet
 from pdanon.io.datasets import make_baskets
+from pdanon.io.parquet import read_parquet
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets import timing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.stream import streamed
 
 # Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
@@ -934,6 +936,26 @@ def test_a_sample_is_logged_as_one_piece_of_work(in_groups, tmp_path, monkeypatc
     assert sample.startswith(f"sample: {len(result.tried)} algorithms, ")
     decided = texts[texts.index(sample) + 1 : [text[:5] for text in texts].index("write")]
     assert {text.partition(":")[0] for text in decided} == {"pcta", "coat"}  # the best two, on all rows
+
+
+def test_a_table_that_fits_is_said_to_fit_once(in_groups, tmp_path, monkeypatch, caplog):
+    asked = []
+    monkeypatch.setattr(streamed, "fits", lambda n_bytes: asked.append(n_bytes) or len(asked) == 1)
+    calls = [
+        lambda out: stream.pcta(in_groups, out, k=5, m=2),
+        lambda out: stream.anonymize(in_groups, out, k=5),
+    ]
+    for number, call in enumerate(calls):
+        call(tmp_path / f"silent-{number}.parquet")
+    assert (asked, caplog.records) == ([], [])
+    caplog.set_level("INFO", "pdanon.stream")
+    for number, call in enumerate(calls):
+        call(tmp_path / f"{number}.parquet")
+    (record,) = caplog.records
+    assert record.getMessage().startswith("the 300 rows fit into memory (about 0.1 GB): without --stream, ")
+    n_items = int(read_parquet(in_groups)["items"].map(len).sum())
+    assert asked[0] == asked[1]
+    assert 100 * n_items < asked[0] < 110 * n_items  # and the encoded bytes
 
 
 def test_levels_of_a_chosen_release_are_those_of_its_mapping(tmp_path, monkeypatch):

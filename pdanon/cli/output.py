@@ -46,6 +46,7 @@ from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, 
 from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.warnings import REMEDY
 from pdanon.stream import Streamed
+from pdanon.stream.streamed import LOG as STREAM_LOG
 
 PATIENCE = 2.0  # seconds after which a running stage is named on stderr
 
@@ -82,11 +83,12 @@ _messages: ContextVar[Messages] = ContextVar("messages")
 
 @contextmanager
 def collect_messages(*, quiet: bool) -> Iterator[Messages]:
-    """Collect the warnings and notes of a block."""
+    """Collect the warnings and notes of a block, with those that streams log."""
     messages = Messages(quiet)
     token = _messages.set(messages)
     try:
-        yield messages
+        with _show_records(STREAM_LOG, note):
+            yield messages
     finally:
         _messages.reset(token)
 

@@ -126,11 +126,13 @@ class ParquetTree:
 
     def rows(self) -> int:
         """Count the rows of all files, from their footers."""
-        counts = []
+        return sum(each.num_rows for each in self.footers())
+
+    def footers(self) -> Iterator[pq.FileMetaData]:
+        """Yield the footer of each file."""
         for name in self.names:
             with open_parquet(self.path(name), self.filesystem) as file:
-                counts.append(file.metadata.num_rows)
-        return sum(counts)
+                yield file.metadata
 
     def schema(self) -> pa.Schema:
         """Return the schema of all files, without metadata and dropped columns. Refuse differing schemas."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from mmap import ACCESS_COPY, mmap
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
@@ -51,6 +52,30 @@ def require_memory(n_bytes: int, purpose: str) -> None:
         if isinstance(error, OSError) and error.errno is None:  # not of the system, but of a signal's handler
             raise
     raise _error(f"there is not enough memory for {purpose}", n_bytes)
+
+
+_SYSTEM = Path("/")
+_AVAILABLE = re.compile(r"^MemAvailable: +(\d+)", re.MULTILINE)
+_GROUPS = re.compile(r"^\d+:(|memory):/(.*)", re.MULTILINE)  # of Linux, in both versions
+
+
+def fits(n_bytes: int) -> bool:
+    """Whether this is at most half of what is left, as far as the system tells: half of a group's limit."""
+    try:
+        require_memory(2 * n_bytes, "the table")
+        left = [int(each) * 1024 for each in _AVAILABLE.findall(_read("proc/meminfo"))]
+        for kind, name in _GROUPS.findall(_read("proc/self/cgroup")):
+            limit = "memory.limit_in_bytes" if kind else "memory.max"
+            for group in (_SYSTEM / "sys/fs/cgroup" / kind / name / limit).parents:
+                if (group / limit).exists() and (most := _read(group / limit).strip()).isdecimal():
+                    left.append(int(most) // 2)
+    except (OSError, OutOfMemoryError):
+        return False
+    return 2 * n_bytes <= min(left, default=0)
+
+
+def _read(path: Path | str) -> str:
+    return (_SYSTEM / path).read_text("utf-8", "replace")
 
 
 def return_unused() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -13,13 +14,14 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from pdanon.algorithms.engines import SAMPLE
-from pdanon.errors import FormatError, read_safely
+from pdanon.errors import FormatError, PdanonError, read_safely
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
 from pdanon.io.targets import check_mapping_file, check_target, draft_target, write_mapping
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.frozen import frozen
+from pdanon.itemsets.memory import fits
 from pdanon.itemsets.timing import Report, progress_bar, shows_progress
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
@@ -33,6 +35,9 @@ from pdanon.recoding.unmodified_columns import (
 )
 
 _Batch = TypeVar("_Batch")
+
+LOG = logging.getLogger("pdanon.stream")
+_BYTES = 100  # of each value of a table, and of what decides in memory
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -218,4 +223,22 @@ def open_paths(
     for path in (each for each in (released, mapping) if each is not None and not is_uri(each)):
         check_name(path)
     check_target(released, tree)
+    _tell_if_it_fits(tree)
     return tree, released, None if mapping is None else check_mapping_file(Path(mapping), released, tree)
+
+
+def _tell_if_it_fits(tree: ParquetTree) -> None:
+    """Log that the files would fit into memory, by the values in their footers."""
+    if not LOG.isEnabledFor(logging.INFO):
+        return
+    with suppress(PdanonError):  # of damaged files, which are refused when they are read
+        footers = [*tree.footers()]
+        groups = [each.row_group(number) for each in footers for number in range(each.num_row_groups)]
+        n_values = sum(each.column(place).num_values for each in groups for place in range(each.num_columns))
+        if fits(n_bytes := _BYTES * n_values + sum(each.total_byte_size for each in groups)):
+            LOG.info(
+                "the %s rows fit into memory (about %.1f GB): without --stream, pdanon.read_parquet(...)"
+                ".txanon.anonymize(...) tries and refines more algorithms on all rows",
+                f"{sum(each.num_rows for each in footers):,}",
+                max(n_bytes / 1e9, 0.1),
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from pdanon.algorithms import engines
 from pdanon.cli import output
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import to_csv
+from pdanon.stream import streamed
 
 ROWS = [[f"{SECRET}-{item}" for item in row] for row in (["a", "b"], ["a", "c"], ["a", "b"], ["b"]) * 3]
 LINES = ("--by", "who", "--item", "what")
@@ -28,6 +30,7 @@ PCTA = ("--algorithm", "pcta", "-k", "4", "-m", "2")
 def here(tmp_path, monkeypatch):
     """The same rows as two files in a directory, as one file, and as CSV."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(streamed, "fits", lambda n_bytes: False)
     frame = frame_of(ROWS).assign(store=["north", "south"] * 6)
     to_parquet(frame, "in.parquet")
     to_csv(frame, "in.csv", separator=" ")
@@ -306,6 +309,17 @@ def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
     assert named == "pdanon: running pcta ..."
     counted = [f"pdanon: {each}: 12 of 12 rows" for each in ("read", "write", "audit")]
     assert [line.partition(", ")[0] for line in passes if "of 12 rows" in line] == counted
+
+
+def test_a_table_that_fits_into_memory_is_said_to_fit_once(run, monkeypatch):
+    monkeypatch.setattr(streamed, "fits", lambda n_bytes: True)
+    code, _, err = run("anonymize", "--stream", "baskets", "out", *PCTA)
+    assert code == 0
+    (line,) = err.splitlines()
+    assert line.startswith("pdanon: note: the 12 rows fit into memory (about 0.1 GB): without --stream, ")
+    code, out, err = run("anonymize", "--stream", "baskets", "other", *PCTA, "--json", "--quiet")
+    assert (code, err) == (0, "")
+    assert [f"pdanon: note: {note}" for note in json.loads(out)["notes"]] == [line]
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ import pytest
 
 import pdanon
 from pdanon.errors import FormatError, OutOfMemoryError, PdanonError, read_safely
+from pdanon.itemsets import memory
 from pdanon.itemsets.memory import out_of_memory, require_memory
 
 resource = pytest.importorskip("resource", reason="Windows has no limits of this kind")
@@ -247,3 +248,36 @@ def test_a_command_in_little_memory_is_no_verdict(megabytes, tmp_path):
     assert "there is not enough memory" in done.stderr
     assert "Traceback" not in done.stderr
     assert [*tmp_path.glob("out*")] == []
+
+
+GROUPS = {
+    "none": ({}, 1_024_000),
+    "second version": ({"0::/a/b": {"a/memory.max": "max", "a/b/memory.max": 600_000}}, 300_000),
+    "a group above": ({"0::/a/b": {"a/memory.max": 400_000, "a/b/memory.max": 600_000}}, 200_000),
+    "a container": ({"0::/elsewhere/on/the/host": {"memory.max": 600_000}}, 300_000),
+    "first version": ({"4:memory:/a": {"memory/a/memory.limit_in_bytes": 600_000}}, 300_000),
+    "unlimited": ({"4:memory:/a": {"memory/a/memory.limit_in_bytes": 2**63 - 4096}}, 1_024_000),
+    "another controller": ({"4:cpu:/a": {"cpu/a/memory.limit_in_bytes": 600_000}}, 1_024_000),
+}
+
+
+@pytest.mark.parametrize(("groups", "left"), GROUPS.values(), ids=GROUPS)
+def test_what_fits_leaves_half_of_the_memory(groups, left, tmp_path, monkeypatch):
+    """Of the system, and of half of the limit of each group."""
+    monkeypatch.setattr(memory, "_SYSTEM", tmp_path)
+    assert not memory.fits(0)  # a system that does not tell
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:   1000 kB\n")
+    (tmp_path / "proc/self/cgroup").write_text("1:name=systemd:/\n" + "\n".join(groups) + "\n")
+    for path, limit in (each for files in groups.values() for each in files.items()):
+        file = tmp_path / "sys/fs/cgroup" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{limit}\n")
+    assert memory.fits(left // 2)
+    assert not memory.fits(left // 2 + 1)
+    monkeypatch.setattr(memory, "mmap", refuse)
+    assert not memory.fits(1)  # beyond the limit of the process
+
+
+def refuse(*_, **__):
+    raise OSError(12, "Cannot allocate memory")
