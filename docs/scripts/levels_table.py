@@ -37,6 +37,7 @@ def releases(df: pd.DataFrame, tree: Path) -> dict[str, pdanon.Anonymized]:
         "sets in a chapter": df.txanon.refine(within),
         "sets in a chapter, near": df.txanon.refine(within, hierarchy=tree),
         "nodes": df.txanon.local_suppression(k=5, m=2, hierarchy=tree),
+        "nodes, price 1.5": df.txanon.local_suppression(k=5, m=2, hierarchy=tree, deletion_price=1.5),
         "deletions": df.txanon.local_suppression(k=5, m=2),
     }
 

@@ -217,9 +217,9 @@ def anonymize(
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
       release, and `local_suppression` with nodes. With ``utility`` only `upcta`, `coat`, and `refine`. For
       the losses ``"occurrences"``, ``"singles"``, ``"pairs"`` and ``"meaning"`` also `local_suppression`,
-      which deletes single occurrences. For singles and pairs also its mixture with sets. For other losses,
-      deletions are tried if they may have a tenth of the lowest default loss so far, as where a rare answer
-      is the only threat.
+      which deletes single occurrences. For singles and pairs also its mixture with sets, and for pairs and
+      meaning nodes with ``deletion_price=1.5``. For other losses, deletions are tried if they may have a
+      tenth of the lowest default loss so far, as where a rare answer is the only threat.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`. For the
       same losses also `local_suppression`, and its mixture.
     - ``PSRules``: `ps_rules`, then `refine`.

@@ -41,10 +41,10 @@ def importance(weights: Any, itemsets: Itemsets) -> Floats | None:
     return None if steps is None else steps / WEIGHT_STEPS
 
 
-def check_price(price: Any) -> float:
-    """Check the price of a deletion in a mixture: a number above 0."""
-    if not is_number(price) or not 0 < price < MOST_LOSS:
-        what = f"deletion_price must be a number above 0 and below {MOST_LOSS:,}"
+def check_price(price: Any, above: int = 0) -> float:
+    """Check the price of a deletion: a number above 0, or above another one."""
+    if not is_number(price) or not above < price < MOST_LOSS:
+        what = f"deletion_price must be a number above {above} and below {MOST_LOSS:,}"
         hint = "pass deletion_price=5, or None"
         raise ParameterError(what, where="deletion_price", got=describe(price), hint=hint)
     return float(price)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import log
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -75,8 +76,9 @@ def local_suppression(
     deletion_price : float, optional
         Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
         that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Excludes ``LmDiversity`` and a hierarchy. With m=1, no
-        items are joined.
+        the more items are joined. None: no sets. Excludes ``LmDiversity``. With m=1, no items are joined.
+        With a hierarchy, it is above 1, the cost of a node with two leaves: the lower it is, the fewer
+        occurrences change, but to higher nodes. None: the cube root of half the leaves.
     random_state : int, Generator or None
         Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
         run the same search.
@@ -127,8 +129,8 @@ def local_suppression(
 
     With a ``hierarchy``, the same search decides which labels of a row rise to the next node with more
     leaves. It is repeated until none rises, as a node may be rare beside other labels. The price of a step is
-    what it adds to the cube root of NCP. Children of the root are deleted. If a row has both a node and a
-    leaf below it, they stand for different items.
+    what it adds to a power of NCP: by default the cube root. Children of the root are deleted. If a row has
+    both a node and a leaf below it, they stand for different items.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. About
     100 sweeps in each of up to two annealings take time linear in the pairs of rows with deletions or rare
@@ -167,8 +169,12 @@ def decide(
     """Decide which items are joined into sets, and which occurrences are deleted or generalized."""
     itemsets, seed = columns.itemsets, _seed(random_state)
     if hierarchy is not None:
-        km = _check_generalized(guarantee, deletion_price)
-        recoding = _generalize(itemsets, hierarchy, importance(weights, itemsets), km, seed, report)
+        if not isinstance(guarantee, KmAnonymity):
+            what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
+            raise ParameterError(what, where="hierarchy", got=repr(guarantee), hint=hint)
+        price = None if deletion_price is None else check_price(deletion_price, above=1)
+        worth = importance(weights, itemsets)
+        recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed, report)
         return decide_lists(columns, recoding, guarantee)
     sets = None
     if deletion_price is not None:
@@ -237,6 +243,7 @@ def _generalize(
     itemsets: Itemsets,
     source: HierarchyLike,
     weights: Floats | None,
+    deletion_price: float | None,
     guarantee: KmAnonymity,
     seed: int,
     report: Report,
@@ -244,7 +251,7 @@ def _generalize(
     """Move occurrences up a hierarchy, row by row, until no set of up to m labels of a row is rare."""
     tree, leaves = Hierarchy.over(source, itemsets.vocabulary)
     k, gone = check_k(guarantee.k), tree.n_nodes  # the number of what is deleted
-    above, prices = _steps_up(tree, leaves, weights)
+    above, prices = _steps_up(tree, leaves, weights, deletion_price)
     first = nodes = leaves[itemsets.codes].astype(np.int64)  # the label of each occurrence
     while True:
         labels, node_of, place = _label_rows(itemsets, nodes, gone)
@@ -283,7 +290,9 @@ def _label_rows(itemsets: Itemsets, nodes: Numbers, most: int) -> tuple[Itemsets
     return labels, node_of, np.searchsorted(listed, itemsets.rows * (most + 1) + nodes)
 
 
-def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> tuple[Numbers, Floats]:
+def _steps_up(
+    tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None, deletion_price: float | None
+) -> tuple[Numbers, Floats]:
     """Return the next node with more leaves above each node, and what a step to it loses."""
     # The number after the last node stands for a deletion: it is above the children of the root, and itself.
     size, parent, gone = tree.leaves.astype(np.int64), tree.parent.astype(np.int64), tree.n_nodes
@@ -291,7 +300,8 @@ def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> 
     while (equal := (above > 0) & (size[above] == size)).any():
         above[equal] = parent[above[equal]]
     above = np.append(np.where(above > 0, above, gone), gone)
-    lost = np.append(np.where(size > 1, size / tree.n_leaves, 0.0), 1.0) ** _STEEP
+    power = _STEEP if deletion_price is None else log(deletion_price) / log(max(tree.n_leaves, 3) / 2)
+    lost = np.append(np.where(size > 1, size / tree.n_leaves, 0.0), 1.0) ** power
     prices = lost[above] - lost
     if weights is None:
         return above, prices
@@ -300,17 +310,6 @@ def _steps_up(tree: Hierarchy, leaves: NDArray[Any], weights: Floats | None) -> 
         np.maximum.at(worth, nodes, weights)
         nodes = np.maximum(parent[nodes], 0)
     return above, prices * worth
-
-
-def _check_generalized(guarantee: _Model, price: Any) -> KmAnonymity:
-    """Check that nothing excludes a hierarchy, and return the guarantee."""
-    if not isinstance(guarantee, KmAnonymity):
-        what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
-        raise ParameterError(what, where="hierarchy", got=repr(guarantee), hint=hint)
-    if price is not None:
-        hint = "leave out one of them: items become sets or nodes"
-        raise ParameterError("deletion_price excludes a hierarchy", where="deletion_price", hint=hint)
-    return guarantee
 
 
 def _join_items(itemsets: Itemsets, guarantee: _Model, price: float, seed: int, report: Report) -> Numbers:
@@ -470,6 +469,7 @@ RECORD = Algorithm(
         Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS, floor=_fewest_deleted),
         Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
         Way(KmAnonymity, 122, needs="hierarchy"),
+        Way(KmAnonymity, 123, {"deletion_price": 1.5}, needs="hierarchy", losses=("pairs", "meaning")),
         Way(PrivacyConstraints, 120, losses=LOWERED_BY_DELETIONS),
         Way(PrivacyConstraints, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
     ),

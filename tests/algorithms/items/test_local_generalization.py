@@ -36,13 +36,13 @@ def candidates(released, known):
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(400))
-@given(rows=PRESENT, k=st.integers(2, 4))
-@example(rows=[*map(frozenset, ["a", "ab", "abc", "b", "cd", "def", ""])], k=2)
-def test_no_attacker_finds_fewer_than_k_rows(m, rows, k):
+@given(rows=PRESENT, k=st.integers(2, 4), price=st.sampled_from([None, 1.01, 1.5, 1e9]))
+@example(rows=[*map(frozenset, ["a", "ab", "abc", "b", "cd", "def", ""])], k=2, price=None)
+def test_no_attacker_finds_fewer_than_k_rows(m, rows, k, price):
     """Of all itemsets of original rows, by all that labels of a row stand for."""
     if len(rows) < k:
         return
-    released = rows_of(released_by(rows, k=k, m=m).frame)
+    released = rows_of(released_by(rows, k=k, m=m, deletion_price=price).frame)
     most = max(map(len, rows)) if m is None else m
     for row in rows:
         for size in range(1, most + 1):
@@ -122,6 +122,23 @@ def test_important_items_stay():
         assert all(kept in row for row in released[:2])
 
 
+def test_a_low_price_changes_fewer_codes_and_a_high_one_keeps_them_lower():
+    """No price is the cube root of half the leaves, as documented."""
+    frame, tree = pdanon.read_parquet("examples/baskets.parquet"), "examples/baskets_hierarchy.csv"
+    frame = frame[["items"]].head(300)
+    usual = round((pdanon.Hierarchy.of(tree).n_leaves / 2) ** (1 / 3), 12)
+    results = [
+        frame.txanon.local_suppression(k=5, m=2, hierarchy=tree, deletion_price=price)
+        for price in (1.1, usual, 1000)
+    ]
+    assert results[1].frame.equals(frame.txanon.local_suppression(k=5, m=2, hierarchy=tree).frame)
+    low, usual, high = (result.loss["occurrences"] for result in results)
+    assert low < usual < high
+    levels = [pdanon.metrics.meaning.levels(result, tree)["changed"][2] for result in results]
+    assert levels[0] < levels[1] < levels[2]
+    assert results[0].loss["suppressed"] > results[2].loss["suppressed"]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_stream_releases_the_same_rows(seed, tmp_path):
     rng = np.random.default_rng(seed)
@@ -151,7 +168,8 @@ def test_attacks_and_audits_read_the_nodes():
 @pytest.mark.parametrize(
     ("asked", "what"),
     [
-        ({"k": 2, "deletion_price": 2}, "deletion_price excludes a hierarchy"),
+        ({"k": 2, "deletion_price": 1}, "deletion_price must be a number above 1"),
+        ({"k": 2, "deletion_price": float("nan")}, "deletion_price must be a number above 1"),
         (
             {"guarantee": pdanon.LmDiversity(l=2, m=1, k=2, sensitive=["a"])},
             "items are generalized only for KmAnonymity",
