@@ -119,14 +119,14 @@ def prepare_read(frame: pd.DataFrame, arguments: Arguments) -> Prepared:
 
 
 def repeated_words(arguments: Arguments) -> list[str]:
-    """Return the input, a placeholder for the output and the options of the form, for another command."""
+    """Return the input, a name for the output and the options of the form, for another command."""
     form = form_of(arguments)
     names = (*_FORM, "keep") if form.drops_columns else _FORM
     passed = {name: getattr(arguments, name) for name in names if name != "column" or not form.has_no_lists}
     options = words_of({name: value for name, value in passed.items() if value is not None})
     steps = [f"{name}.{step}={value}" for name, step, value in arguments.prepare or ()]
     options += ["--prepare", *steps] if steps else []
-    words = [mask_credentials(str(arguments.source)), "OUT", *options]
+    words = [mask_credentials(str(arguments.source)), "released.parquet", *options]
     return [*words, "--stream"] if arguments.stream else words
 
 

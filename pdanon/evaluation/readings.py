@@ -38,20 +38,29 @@ SHAPES = {  # of dates and codes; the first that fits is named
     "dates": r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}([ T].*)?",
     "times": r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?( ?[AaPp][Mm])?",
     "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
+    "NDC codes": r"[0-9]{4,5}-[0-9]{3,4}-[0-9]{1,2}",
+    "LOINC codes": r"[0-9]{3,5}-[0-9]",
+    "ISBN codes": r"97[89](-?[0-9]){10}|[0-9]{9}[0-9X]",
     "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
     "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
     _COMMAS: r"[+-]?[0-9.]+(,[0-9]+)?",
 }
+_BOOKS = {"ISBN codes": r"97[89][0-9]{10}"}
+_PROCEDURES = {"CPT codes": r"[0-9]{4}[0-9FTU]|[A-V][0-9]{4}"}  # numbers of products look like these
 _TREES = {  # of items, by their shape
     SHAPES["ATC codes"]: "atc({})",
     SHAPES["ICD-10 codes"]: "icd10({})",
+    SHAPES["NDC codes"]: "paths({}, '-')",
+    r"97[89](-[0-9]+){4}": "paths({}, '-')",
+    r"97[89][0-9]{10}": "prefixes({}, (4, 7))",  # the language, and the first digits of publishers
     r"[0-9]+": "",  # numbers of products look like those of diagnoses
     SHAPES["ICD-9 codes"]: "icd9({})",
+    r"[0-9]{9}[0-9X]": "prefixes({}, (1, 4))",
     r".*[^ ] > [^ ].*": "paths({}, ' > ')",
     r"[^0-9/ ]([^/]*[^/ ])?/[^/ ].*": "paths({}, '/')",
 }
 _MEASURED = {"numbers", _COMMAS, "dates", "times", "timestamps"}  # no items, no persons
-_FLAGS = {"0", "1", "0.0", "1.0", "true", "false"}
+_FLAGS = {"0", "1", "true", "false"}
 _NO = {"0", "no", "n", "false", "nein", "non", "2", "-"}
 _TICKS = {"x", "1", "yes", "y", "true", "ja", "j", "oui"}
 _SEPARATORS = "|;,\t/"
@@ -138,7 +147,8 @@ def describe_raw(
     kinds = [_kind_of(column, alone=len(columns) == 1) for column in columns]
     readings, alerts, spelling = list[Reading](), dict[str, Alert](), list[Alert]()
     owners: Any = np.arange(len(frame))
-    for what, fields in _candidates(columns, kinds):
+    candidates = [*_candidates(columns, kinds)]
+    for what, fields in candidates:
         form = {**fields, **(known or {})}
         try:
             with warnings.catch_warnings(action="ignore", category=ReleaseWarning):
@@ -148,12 +158,14 @@ def describe_raw(
             parts = {"got": "", "hint": "look at its columns"} | error.parts
             alert = Alert(f"{what}? {parts['what']}: {parts['got']}", parts["hint"], parts["hint"])
             alerts.setdefault(alert.hint, alert)
+            if "field" in fields and "missing" not in fields:
+                candidates.append((f"{what}, without missing items", {**fields, "missing": "drop"}))
             continue
         n_items = len(itemsets.codes)
         if itemsets.lengths.max(initial=0) < 2 or itemsets.n_items == n_items:
             continue  # no sets, or of items that never come again
         if not readings:
-            spelling = [*spelling_alerts(itemsets)]
+            spelling = [*spelling_alerts(itemsets), *tree_alerts(itemsets, Form(**form).lists)]
             owners = number_persons([split[label] for label in form["by"]])[0] if "by" in form else owners
         mean = n_items / itemsets.n_rows
         what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"
@@ -212,16 +224,25 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     parsed = [parse_list(text) for text in texts[:_FEW] if text[0] in "[{"]
     if any(isinstance(each, (list, dict)) for each in parsed):
         return "lists of objects in text" if any(map(objects_in, parsed)) else "lists in text"
-    if texts and (number := type_of(column)) is not None:
-        return NOUNS[number]
-    for name, shape in SHAPES.items():
+    number = type_of(column) if texts else {"integer": "integer", "floating": "number"}.get(kind)
+    if number == "number" and all(float(each).is_integer() for each in texts or values.unique()[:_SAMPLE]):
+        number = "integer"  # 17850.0 beside missing values
+    shapes = _BOOKS | (_PROCEDURES if _is_of_procedures(column.name) else {})
+    for name, shape in (shapes | (SHAPES if number is None else {})).items():
         found = [*filter(re.compile(shape).fullmatch, texts)]
-        if 10 * len(found) >= 9 * max(len(texts), 1) and (name != _COMMAS or "," in "".join(found)):
+        is_found = found and 10 * len(found) >= 9 * len(texts) and (name != _COMMAS or "," in "".join(found))
+        if is_found and not (name.endswith("codes") and values.is_unique):  # R101 of a respondent
             return name
+    if number is not None:
+        return NOUNS[number]
     separator = _separator_of(texts, _SEPARATORS + " " * alone)
     if separator is not None:
         return f"text with {separator!r}"
-    return {"string": "text", "integer": "whole numbers", "floating": "numbers"}.get(kind, kind)
+    return {"string": "text"}.get(kind, kind)
+
+
+def _is_of_procedures(label: Hashable) -> bool:
+    return not {"cpt", "hcpcs"}.isdisjoint(word.lower() for word in split_words(label))
 
 
 def _describe(column: pd.Series[Any], kind: str, owners: Any, k: int) -> tuple[Hashable, str, int, int, str]:
@@ -237,7 +258,8 @@ def _describe(column: pd.Series[Any], kind: str, owners: Any, k: int) -> tuple[H
 
 def _tick_of(column: pd.Series[Any]) -> str | None:
     """Return the value of a ticked box: empty for 0 and 1, or true and false; None if it holds others."""
-    found = {str(value).strip().casefold() for value in column.dropna().unique()[:_FEW]}
+    values = column.dropna().unique()[:_FEW]  # 1.0 in files of SPSS
+    found = {str(value).strip().casefold().removesuffix(".0") for value in values}
     ticks = found - _NO
     if found and found <= _FLAGS:
         return ""
@@ -283,7 +305,7 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     labels = [column.name for column in columns if column.name not in keys[:1]]
     lists = [column for column, kind in pairs if kind.startswith("lists ")]
     lists.sort(key=lambda column: -len({*map(str, column[:_SAMPLE])}))  # a status has few values
-    rows = [c.name for c, _ in single if c.is_unique and c.notna().all()] if len(columns) > 2 else []
+    rows = [c.name for c, _ in single if c.is_unique and c.notna().all()]
     for column in lists:
         form = _drop_others(by, rows, column) | {"column": column.name, "field": _fields_of(column)}
         yield f"lists in {column.name!r}", form
@@ -370,7 +392,8 @@ def _call_of(form: Mapping[str, Any], labels: Sequence[Hashable]) -> str:
     if "field" in form:
         label, *fields = [name] if name in labels else str(name).split(".")
         values = f"frame[{label!r}]" + f".struct.field({fields!r})" * bool(fields)
-        return f"{column} = pdanon.from_json({values}, field={(form['field'] or None)!r})"
+        missing = ", missing='drop'" if "missing" in form else ""
+        return f"{column} = pdanon.from_json({values}, field={(form['field'] or None)!r}{missing})"
     name, drop = (
         "wide" if "wide" in form else "onehot",
         f".drop(columns={form['by']!r})" if "by" in form else "",
@@ -418,7 +441,8 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
 def tree_alerts(itemsets: Itemsets, label: Hashable) -> Iterator[Alert]:
     """Yield an alert if almost all items look like codes or paths of categories, with their hierarchy."""
     texts = itemsets.vocabulary.cast("large_string")
-    for shape, call in _TREES.items() if len(texts) >= _FEW_ITEMS else ():
+    trees = dict.fromkeys(_PROCEDURES.values() if _is_of_procedures(label) else (), "prefixes({}, (1, 3))")
+    for shape, call in (trees | _TREES).items() if len(texts) >= _FEW_ITEMS else ():
         found = pc.match_substring_regex(texts, f"^({shape})$")
         if 20 * pc.sum(found).as_py() >= 19 * len(texts):
             if call:
@@ -427,7 +451,7 @@ def tree_alerts(itemsets: Itemsets, label: Hashable) -> Iterator[Alert]:
                 yield Alert(
                     "the items look like codes or paths of categories",
                     hint,
-                    f"write {tree}.to_csv('tree.csv') in Python, and pass --hierarchy tree.csv",
+                    f"in Python, write {tree}.to_csv('tree.csv'), and pass --hierarchy tree.csv",
                 )
             return
 

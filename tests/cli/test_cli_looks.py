@@ -18,7 +18,10 @@ def test_a_first_look_is_written_as_a_page(run, monkeypatch):
     code, out, _ = run("profile", "in.parquet", "-k", "2", "-m", "2", "--report", "look.html")
     assert code == 0
     look = pdanon.read_parquet("in.parquet").txanon.profile(k=2, m=2)
-    python, command = "frame.txanon.anonymize(k=2, m=2)", "pdanon anonymize in.parquet OUT -k 2 -m 2"
+    python, command = (
+        "frame.txanon.anonymize(k=2, m=2)",
+        "pdanon anonymize in.parquet released.parquet -k 2 -m 2",
+    )
     assert out == f"{look!r}\n  report     look.html\n".replace(python, command)
     look.report("again.html")
     written = contents()

@@ -90,7 +90,7 @@ def test_a_tradeoff_shows_both(table, capsys):
 
 def test_a_profile_names_the_steps_in_its_commands(table, capsys):
     assert main(["profile", "patients.parquet", "-k", "20", *WORDS[:2]]) == 0
-    assert "patients.parquet OUT --prepare items.length=3 -k 20" in capsys.readouterr().out
+    assert "patients.parquet released.parquet --prepare items.length=3 -k 20" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

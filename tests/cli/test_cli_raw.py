@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import here  # noqa: F401 (`here` acts on every test)
@@ -82,6 +83,33 @@ FILES: dict[str, tuple[Callable[[], object], str]] = {
             *(f"{i},{i % 9},{padded(row)}" for i, row in enumerate(ROWS)),
         ),
         "--by PATIENT --wide DX1 DX2 DX3 DX4",
+    ),
+    "numbers of spss.csv": (
+        lambda: pd.DataFrame(
+            [(float(i), WORDS.index(item), item) for i, row in enumerate(ROWS) for item in row],
+            columns=["patient", "place", "drug"],
+        ).to_csv("numbers of spss.csv", index=False),
+        "--by patient --item drug",
+    ),
+    "boxes of spss.csv": (
+        lambda: write("boxes of spss.csv", ",".join(["id", *WORDS]), *boxes("1.0", "2.0")),
+        "--by id --onehot --tick 1",
+    ),
+    "numbered answers.csv": (
+        lambda: write(
+            "numbered answers.csv", "who,reads", *(f"R{i},{'|'.join(row)}" for i, row in enumerate(ROWS))
+        ),
+        "--by who --column reads --separator '|'",
+    ),
+    "incomplete.jsonl": (
+        lambda: write(
+            "incomplete.jsonl",
+            *(
+                json.dumps({"user": i, "codings": [*row, {"display": "?"}][i % 2 :]})
+                for i, row in enumerate(codings())
+            ),
+        ),
+        "--by user --column codings --field code --missing drop",
     ),
     "joined.csv": (
         lambda: write(
@@ -318,6 +346,51 @@ def test_kinds_are_told_by_their_shape(run):
         **{"price": "numbers with decimal commas", "nothing": "empty"},
     }
     assert [each["missing"] for each in result["columns"]] == [0, 0, 0, 0, 0, 40]
+
+
+CODED = {
+    "icd10": [f"{letter}{n // 5}.{n % 5}" for letter in "EIJ" for n in range(50, 60)],
+    "icd9": [f"{n // 5}.{n % 5}" for n in range(2000, 2025)] + [f"V10.{n}" for n in range(5)],
+    "atc": [f"{head}0{n}" for head in ("A10BA", "C09AA", "N02BE") for n in range(10)],
+    "ndc": [f"{head}-3100-{n}" for head in ("0002", "00777", "12345") for n in range(10, 20)],
+    "isbn": [f"978{n % 3}1614841{n}" for n in range(10, 40)],
+    "old isbn": [f"3161484{n}" for n in range(100, 127)] + [f"043942{n}X" for n in range(310, 313)],
+    "cpt_code": [*map(str, [*range(99201, 99216), *range(80050, 80064)]), "G0008"],
+    "aisle": [f"food > fruit {n // 5} > apple {n}" for n in range(30)],
+}
+KINDS = [
+    "ICD-10 codes",
+    "ICD-9 codes",
+    "ATC codes",
+    "NDC codes",
+    "ISBN codes",
+    "ISBN codes",
+    "CPT codes",
+    "text",
+]
+
+
+@pytest.mark.parametrize(("item", "kind"), [*zip(CODED, KINDS, strict=True)])
+def test_codes_get_their_hierarchy(run, item, kind):
+    lines = [f"{n // 4},{CODED[item][n * 7 % 30]}" for n in range(120)]
+    write("codes.csv", f"patient,{item}", *lines)
+    _, _, command = run("profile", "codes.csv")[1].partition("in Python, write ")
+    frame = pd.read_csv("codes.csv", dtype=str)
+    look = pdanon.profile(frame)
+    assert look.columns["kind"].tolist() == ["whole numbers", kind]
+    frame = eval(look.readings[0].call)
+    exec(command.partition(", and pass")[0])
+    tree = pdanon.Hierarchy.from_csv("tree.csv")
+    assert (np.bincount(tree.parent[tree.is_leaf])[1:] > 1).sum() > 1  # categories of several codes
+    release = frame.txanon.local_suppression(k=5, m=1, hierarchy=tree)
+    assert release.frame.txanon.audit(k=5, m=1).holds
+
+
+def test_numbers_of_laboratories_have_no_hierarchy(run):
+    write("codes.csv", "patient,loinc", *(f"{n // 4},{700 + n * 7 % 30}-{n * 7 % 10}" for n in range(120)))
+    _, out, _ = run("profile", "codes.csv")
+    assert "LOINC codes" in out
+    assert "Hierarchy" not in out
 
 
 def test_numbers_of_rows_and_answers_of_a_scale_make_no_lines(run):

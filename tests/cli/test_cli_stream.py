@@ -256,7 +256,10 @@ def test_files_are_measured_as_one_table(run, command):
     assert run(command, "--stream", "baskets", "-k", "2")[0] == 0
     code, out, _ = run(command, "--stream", "in.parquet", "-k", "2")
     whole = run(command, "in.parquet", "-k", "2")[1]
-    assert (code, out) == (0, whole.replace("OUT -k 2 -m 2", "OUT --stream -k 2 -m 2"))
+    assert (code, out) == (
+        0,
+        whole.replace("released.parquet -k 2 -m 2", "released.parquet --stream -k 2 -m 2"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -191,9 +191,9 @@ def test_the_hints_of_a_first_look_are_commands(capsys):
     for text in (printed, Path("look.html").read_text(encoding="utf-8")):
         assert "txanon" not in text
         assert "KKm(" not in text
-    (command,) = re.findall(r"-> pdanon (anonymize survey.csv OUT .*)", printed)
+    (command,) = re.findall(r"-> pdanon (anonymize survey.csv released.parquet .*)", printed)
     assert "--by" not in command
-    assert main([*shlex.split(command.replace("OUT", "out.csv")), "--labels", "short"]) == 0
+    assert main([*shlex.split(command), "--labels", "short"]) == 0
 
 
 def test_the_policy_of_the_help_can_be_run(capsys):
