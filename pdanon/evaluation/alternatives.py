@@ -46,17 +46,22 @@ class _Way:
 
     def run(self, frame: pd.DataFrame, result: Anonymized, column: Hashable, limit: float) -> Anonymized:
         """Make the release, within a time limit."""
-        k, keep = result.guarantee.k, [*result.unmodified.judged]  # type: ignore[attr-defined]
-        prepared, request = prepare(self.drop(frame, result), self.steps), {"k": k, "m": self.m, "keep": keep}
+        prepared, request = prepare(self.drop(frame, result), self.steps), self.request(result)
         if self.deletes:
             return prepared.release(lambda rows: local_suppression(rows, column, **request))
-        trees = result.parameters.get("hierarchies") or {}
-        trees = {label: tree for label, tree in trees.items() if label in self.quasi}
-        request |= {"quasi": [*self.quasi]} if self.quasi else {}
-        request |= {"hierarchies": trees} if trees else {}
-        if tree := result.parameters.get("hierarchy"):
-            request["hierarchy"] = tree
         return prepared.release(lambda rows: anonymize(rows, column=column, time_limit=limit, **request))
+
+    def request(self, result: Anonymized) -> dict[str, Any]:
+        """Return the parameters of the release that are not empty."""
+        trees = result.parameters.get("hierarchies") or {}
+        found = {
+            "quasi": [*self.quasi],
+            "keep": [*result.unmodified.judged],
+            "hierarchies": {label: tree for label, tree in trees.items() if label in self.quasi},
+            "hierarchy": None if self.deletes else result.parameters.get("hierarchy"),
+        }
+        given = {"k": result.guarantee.k, "m": self.m}  # type: ignore[attr-defined]
+        return given | {name: value for name, value in found.items() if value}
 
     def drop(self, frame: pd.DataFrame, result: Anonymized) -> pd.DataFrame:
         """Drop the quasi-identifiers that are not protected any more."""
@@ -65,8 +70,11 @@ class _Way:
     def call(self, result: Anonymized) -> str:
         """Return the call."""
         dropped = [label for label in _quasi(result) if label not in self.quasi]
-        given = f"k={result.guarantee.k}, m={self.m}"  # type: ignore[attr-defined]
-        given += f", quasi={[*self.quasi]}" if self.quasi else ""
+        request, place = self.request(result), "result.parameters"
+        texts = {name: repr(value) for name, value in request.items()}
+        trees = (f"{label!r}: {place}['hierarchies'][{label!r}]" for label in request.get("hierarchies", ()))
+        texts |= {"hierarchies": f"{{{', '.join(trees)}}}", "hierarchy": f"{place}['hierarchy']"}
+        given = ", ".join(f"{name}={texts[name]}" for name in request)
         name = "local_suppression" if self.deletes else "anonymize"
         steps = f".prepare({self.steps})" if self.steps else ""
         return f"frame{f'.drop(columns={dropped})' if dropped else ''}.txanon{steps}.{name}({given})"
@@ -90,7 +98,7 @@ def alternatives(frame: pd.DataFrame, result: Anonymized, *, time_limit: float =
     pandas.DataFrame
         One row per release, first the given one: ``change``; the losses ``occurrences, singles, pairs,
         values``; ``answers``, whether any count answers a question (see `Anonymized.do_not_publish`);
-        ``reason``, if there is no release; and ``call``, with the table as ``frame``.
+        ``reason``, if there is no release; and ``call``, with the table as ``frame`` and its release as ``result``.
 
     Raises
     ------

@@ -303,7 +303,8 @@ def test_alternatives_are_what_their_calls_release(unusable):
     assert not table["answers"][0]
     assert table["pairs"][0] == result.loss["pairs"]
     for line in table.iloc[1:].itertuples():
-        again = eval(line.call, {"frame": frame[["items"]]})
+        again = eval(line.call, {"frame": frame})
+        assert again.unmodified.judged == ("age",)
         assert [line.singles, line.pairs] == [again.loss["singles"], again.loss["pairs"]]
         assert line.answers is not bool(again.do_not_publish)
 
@@ -313,14 +314,15 @@ def test_alternatives_of_quasi_identifiers_drop_or_coarsen_them():
     frame = pdanon.datasets.make_baskets(200, 20, random_state=0)[["items"]]
     frame = frame.assign(age=[20 + n % 53 for n in range(200)], sex=["f", "m"] * 100)
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200) * 9, unit="D")
-    result = frame.txanon.anonymize(k=5, m=1, quasi=["age", "sex", "day"])
-    table = frame.txanon.alternatives(result, time_limit=20)
-    coarser = "coarser: 'age' in band 10, 'day' in period year"
+    tree = {"age": 2, "sex": pdanon.Hierarchy.of(2, ["f", "m"])}
+    result = frame.txanon.anonymize(k=5, m=1, quasi=["age", "sex", "day"], hierarchies=tree)
+    table = frame.txanon.alternatives(result, time_limit=200)
+    coarser = "coarser: 'day' in period year"
     without = [f"without {name!r}" for name in ("age", "sex", "day")]
     alone = ["items alone, without other columns", "deletions, without other columns"]
     assert table["change"].tolist() == ["as it is", *without, coarser, *alone]
     for line in table.iloc[[1, 4]].itertuples():
-        again = eval(line.call, {"frame": frame})
+        again = eval(line.call, {"frame": frame, "result": result})
         assert [line.pairs, line.values] == [again.loss["pairs"], again.loss["values"]]
 
 
