@@ -142,7 +142,7 @@ SHARES = (
     *("suppressed_rows", "term_chunks", "tlost"),
 )
 PERCENT = {
-    *(*SHARES, "least_occurrences", "singles", "pairs", "values", "ARE", "gap"),
+    *(*SHARES, "least_occurrences", "least_by_sets", "singles", "pairs", "values", "ARE", "gap"),
     *("singled_out", "below_k", "named", "share"),
     *("success", "control", "baseline", "risk", "low", "high"),
 }

@@ -420,7 +420,7 @@ class _Trials:
     least: _Rank = (True, True, True, np.inf)
     usual: _Usual | None = None  # so that a named loss is never above that of the default release
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
-    bound: Bound | None = None  # on the loss of any release with the guarantee, of a refined one
+    bound: Bound | None = None  # on the loss of any release by sets with the guarantee, of a refined one
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
@@ -474,7 +474,8 @@ class _Trials:
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
-            if not falls_short and (self.naming is None or self.parameters["k"] == self.naming.k):
+            promised = self.naming is None or self.parameters["k"] == self.naming.k
+            if not falls_short and promised and result.groups is None:
                 self.bound = result.bound or self.bound  # on the promised k
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"

@@ -290,5 +290,7 @@ def _with_dropped(result: Anonymized, label: Hashable, before: Itemsets, kept: M
     bound = result.bound
     if bound is not None:
         changed, kind = bound.changed + dropped, f"{bound.kind} of rows so limited"
-        bound = replace(bound, changed=changed, total=total, reached=loss["occurrences"], kind=kind)
+        by_sets = bound.by_sets + dropped if bound.kind == "deletions" else 0
+        reached = loss["occurrences"]
+        bound = replace(bound, changed=changed, total=total, reached=reached, kind=kind, by_sets=by_sets)
     return replace(result, loss=pd.Series(loss, name="loss", dtype="float64"), bound=bound)

@@ -161,8 +161,9 @@ _NOTE = (
 
 _MEANINGS = {
     "occurrences": "Share of the occurrences of items that are generalized or suppressed.",
-    "least_occurrences": "The share of occurrences that any release by sets with this guarantee changes at "
-    "least, proven from the original.",
+    "least_occurrences": "The share of occurrences that any release with this guarantee changes at least, by "
+    "sets or by deletions as this one, proven from the original.",
+    "least_by_sets": "The same for any release by sets.",
     "stands_for": "Median number of items that the label of a generalized occurrence stands for.",
     "singles": "Average relative error of the estimated count of an item, weighted by its count. The "
     "estimate assumes that a label stands for each of its items equally often.",
@@ -406,7 +407,10 @@ def loss_table(loss: Mapping[str, float]) -> str:
 def known_losses(result: Anonymized) -> dict[str, float]:
     """Return the losses of a release by name, and the lower bound on ``occurrences`` if it is known."""
     known = {str(name): float(value) for name, value in result.loss.items()}
-    return known if result.bound is None else known | {"least_occurrences": result.bound.least}
+    if (bound := result.bound) is None:
+        return known
+    by_sets = {"least_by_sets": bound.by_sets / bound.total} if bound.by_sets else {}
+    return known | {"least_occurrences": bound.least} | by_sets
 
 
 def _loss(result: Anonymized) -> str:

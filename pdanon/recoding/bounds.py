@@ -59,6 +59,8 @@ class Bound:
         The loss of a release, to compare.
     kind : {"sets", "deletions"}
         The releases: those that recode an item equally in all rows, or those that delete single occurrences.
+    by_sets : int
+        Beside deletions: a lower bound on the number of occurrences that any release by sets changes.
     """
 
     guarantee: KmAnonymity | PrivacyConstraints
@@ -68,6 +70,7 @@ class Bound:
     n_items: int
     reached: float | None = None
     kind: str = "sets"
+    by_sets: int = 0
 
     @property
     def least(self) -> float:
@@ -94,10 +97,8 @@ class Bound:
     @property
     def sentence(self) -> str:
         """The bound as a sentence, rounded down to 4 digits, without its last point."""
-        exact = 100 * self._exact
-        quotient = Context(4, ROUND_FLOOR).divide(Decimal(exact.numerator), Decimal(exact.denominator))
         what = "changes less" if self.loss == "occurrences" else "has less NCP"
-        return f"no release by {self.kind} {what} than {quotient.normalize():f} %"
+        return f"no release by {self.kind} {what} than {_percent(self._exact)}"
 
     def __repr__(self) -> str:
         return listing(self._title, self._lines())
@@ -113,6 +114,8 @@ class Bound:
     def _lines(self) -> Iterator[tuple[str, str]]:
         yield "guarantee", repr(self.guarantee)
         yield "proven", f"{self.changed:,} of {self.total:,} occurrences change in any release by {self.kind}"
+        if self.by_sets:
+            yield "by sets", f"{self.by_sets:,} change, {_percent(Fraction(self.by_sets, self.total))}"
         if self.reached is not None:
             yield "reached", f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
 
@@ -121,6 +124,14 @@ def bound_lines(bound: Bound | None) -> Iterator[tuple[str, str]]:
     """Return the line of a result with a bound, name and text. A bound of 0 is left out."""
     if bound is not None and bound.changed:
         yield "bound", bound.sentence + (", so this one is optimal" if bound.is_reached else "")
+        if bound.by_sets:
+            yield "by sets", f"none changes less than {_percent(Fraction(bound.by_sets, bound.total))}"
+
+
+def _percent(share: Fraction) -> str:
+    """Return a share in percent, rounded down to 4 digits."""
+    exact = Context(4, ROUND_FLOOR).divide(Decimal(100 * share.numerator), Decimal(share.denominator))
+    return f"{exact.normalize():f} %"
 
 
 def bound_changes(
@@ -148,7 +159,7 @@ def bound_changes(
 
 
 def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints) -> Bound:
-    """Bound the number of occurrences that any release by deletions deletes, row by row."""
+    """Bound the number of occurrences that any release by deletions deletes, row by row; and by sets."""
     index = SupportIndex.of(itemsets)
     rows, weights = index.distinct(), index.singles
     if isinstance(guarantee, PrivacyConstraints):
@@ -158,8 +169,8 @@ def bound_deletions(itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstrai
         least = int(weights[weights < guarantee.k].sum())
     else:
         least = pack(deletions_of(rows, guarantee.k, np.ones(rows.n_items)))
-    total, n_items = int(weights.sum()), int((weights > 0).sum())
-    return Bound(guarantee, "occurrences", least, total, n_items, kind="deletions")
+    sets = bound_changes(itemsets, guarantee)
+    return replace(sets, changed=least, kind="deletions", by_sets=sets.changed)
 
 
 def deletions_of(

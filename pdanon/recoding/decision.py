@@ -17,6 +17,7 @@ from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.encoded_columns import ListColumns, write_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats
+from pdanon.recoding.bounds import Bound
 from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -49,6 +50,7 @@ class Decision(Generic[Rows_co]):
     sample: int | None = None  # number of rows of this sample
     levels: pd.DataFrame | None = None  # with a hierarchy then, how near the labels stay
     rounds: pd.DataFrame | None = None  # interim decisions if the rows are not in one place
+    bound: Bound | None = None  # on the loss of any release with the guarantee
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:
         """Return the same decision for rows in another place."""

@@ -228,4 +228,5 @@ class _WrittenFrame:
             facts.holds,
             decision.trace,
             risk=facts.risk,
+            bound=decision.bound,
         )

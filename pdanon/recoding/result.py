@@ -163,7 +163,8 @@ class Anonymized(Labelled):
         any number of items, or none.
     bound : Bound or None
         Refined releases of items, with one label for an item in all rows: a lower bound on the occurrences
-        that any release by sets changes. `pdanon.bound` proves it for other releases, or a higher one.
+        that any release by sets changes. Of `local_suppression`: the same by deletions, and by sets beside
+        it. `pdanon.bound` proves it for other releases, or a higher one.
     named : float or None
         Releases of `pdanon.anonymize` with ``max_named``: the share of the persons at risk whom an attacker
         with a sample names, an estimate.

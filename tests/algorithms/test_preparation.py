@@ -79,6 +79,10 @@ def test_a_bound_is_one_for_rows_so_limited():
     assert "of rows so limited" in result.bound.sentence
     assert result.bound.least <= result.loss["occurrences"] == result.bound.reached
     assert "who know a dropped item" in repr(result)
+    alone = prepared.frame.txanon.local_suppression(k=3, m=2).bound
+    deleted = prepared.local_suppression(k=3, m=2).bound
+    assert [deleted.changed - alone.changed, deleted.by_sets - alone.by_sets] == [8, 8]
+    assert deleted.kind == "deletions of rows so limited"
 
 
 def test_columns_become_bands_periods_and_beginnings():

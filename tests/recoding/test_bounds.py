@@ -169,6 +169,26 @@ def test_refined_releases_have_their_bound():
     assert baskets.txanon.pcta(k=5, m=2).bound is None
 
 
+@pytest.mark.parametrize("price", [None, 10])
+def test_deletions_and_mixtures_have_their_bound_beside_that_of_sets(price):
+    baskets = make_baskets(300, 30, random_state=0)[["items"]]
+    result = baskets.txanon.local_suppression(k=5, m=2, deletion_price=price)
+    sets = baskets.txanon.refine(baskets.txanon.pcta(k=5, m=2)).bound
+    for found in (result.bound, baskets.txanon.refine(result).bound):
+        assert found.kind == "deletions"
+        assert found.changed == pdanon.bound(baskets, k=5, kind="deletions").changed
+        assert 0 < found.least <= found.reached < sets.least
+        assert found.by_sets == sets.changed
+    share = sets.sentence.partition(" than ")[2]
+    text = f"  bound      {result.bound.sentence}\n  by sets    none changes less than {share}"
+    assert text in repr(result)
+    known = known_losses(result)
+    assert (known["least_occurrences"], known["least_by_sets"]) == (result.bound.least, sets.least)
+    chosen = baskets.txanon.anonymize(k=5, m=2, loss="occurrences")
+    assert chosen.bound.kind == "deletions"
+    assert chosen.bound.reached == chosen.loss["occurrences"]
+
+
 def test_releases_of_separate_groups_have_no_bound():
     baskets = make_baskets(300, 30, random_state=0)[["items"]]
     result = baskets.txanon.lra(k=5, m=2, hierarchy=5, parts=3)

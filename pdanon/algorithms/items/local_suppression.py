@@ -31,6 +31,7 @@ from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges,
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
+from pdanon.recoding.bounds import bound_deletions
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding, number_changes
@@ -175,13 +176,22 @@ def decide(
         price = None if deletion_price is None else check_price(deletion_price, above=1)
         worth = importance(weights, itemsets)
         recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed, report)
-        return decide_lists(columns, recoding, guarantee)
+        return _with_bound(columns, recoding, guarantee)
     sets = None
     if deletion_price is not None:
         sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
     table = LabelTable.of(itemsets, sets, importance(weights, itemsets))
     kept = table.search(guarantee, seed, report)
-    return decide_lists(columns, table.recoding(kept), guarantee)
+    return _with_bound(columns, table.recoding(kept), guarantee)
+
+
+def _with_bound(columns: ListColumns, recoding: Recoding, guarantee: _Model) -> ListDecision:
+    """Return the decision, with the least that any release by deletions changes, if it is known."""
+    decision = decide_lists(columns, recoding, guarantee)
+    if isinstance(guarantee, LmDiversity):
+        return decision
+    bound = bound_deletions(columns.itemsets, guarantee)
+    return replace(decision, bound=bound.beside(decision.loss["occurrences"]))
 
 
 @frozen

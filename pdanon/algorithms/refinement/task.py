@@ -96,10 +96,12 @@ class Task:
     def _bound(self, result: Anonymized, itemsets: Itemsets) -> Bound | None:
         """Return the bound for the guarantee, that of the first release if it has one."""
         guarantee = result.guarantee
-        if not isinstance(guarantee, BOUNDED) or result.groups is not None:
-            return None
-        return_unused()  # of the rows: the pairs of items take as much
-        known = self.result.bound or bound_changes(itemsets, guarantee)
+        known = self.result.bound
+        if known is None:
+            if not isinstance(guarantee, BOUNDED) or result.groups is not None:
+                return None
+            return_unused()  # of the rows: the pairs of items take as much
+            known = bound_changes(itemsets, guarantee)
         return known.beside(result.loss["occurrences"])
 
     def _hide_emptied(
