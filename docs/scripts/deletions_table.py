@@ -9,6 +9,7 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -40,7 +41,10 @@ KINDS = {
     "mixture": lambda df, k: df.txanon.local_suppression(k=k, m=M, deletion_price=10),
 }
 KS = (5, 10, 25)
+LOSSES = ("occurrences", "pairs")
+MORE = {"deletions": (50,)}  # so that both kinds lose as much for some k
 OF_KINDS = "| data | kind | k | occurrences, % | error of pairs, % | named, % | what a row lost is |"
+AT_LOSS = "| data | loss | % | sets: named, % | deletions | mixture |"
 OF_CLASSES = "| delta | classes | sets, % | deletions, % | sets: error of pairs, % | deletions |"
 
 
@@ -93,17 +97,34 @@ def lines(name: str) -> tuple[str, str]:
     return row(cells), row([DATA_SETS[name], *named])
 
 
-def named_by_kind(name: str) -> list[str]:
+def named_by_kind(name: str) -> list[list[str]]:
     """Measure what releases of each kind lose, and the same persons that are named in each."""
     df, found = frame(name)[["items"]].dropna().reset_index(drop=True), []
     for kind, release in KINDS.items():
-        for k in KS:
+        for k in (*KS, *MORE.get(kind, ())):
             result = release(df, k)
             attack = pdanon.attack(df, result, sample="split", m=M, k=K)
-            losses = [f"{100 * result.loss[loss]:.1f}" for loss in ("occurrences", "pairs")]
+            losses = [f"{100 * result.loss[loss]:.1f}" for loss in LOSSES]
             lost = attack.sample.rpartition(" is ")[2] if "lost is" in attack.sample else ""
-            found.append(row([DATA_SETS[name], kind, str(k), *losses, f"{100 * attack.named:.1f}", lost]))
-            print(found[-1], flush=True)
+            found.append([DATA_SETS[name], kind, str(k), *losses, f"{100 * attack.named:.1f}", lost])
+            print(row(found[-1]), flush=True)
+    return found
+
+
+def at_equal_loss(cells: list[list[str]]) -> list[str]:
+    """Interpolate, for each kind, the share of persons named at the loss of sets with k = 5."""
+    table = pd.DataFrame([each[:6] for each in cells], columns=["data", "kind", "k", *LOSSES, "named"])
+    table = table.astype(dict.fromkeys((*LOSSES, "named"), float)).set_index(["data", "kind"])
+    found = []
+    for data in table.index.unique("data"):
+        for loss in LOSSES:
+            at = table.loc[(data, "sets"), loss].iloc[0]
+            shown = [data, loss, f"{at:.1f}"]
+            for kind in KINDS:
+                own = table.loc[(data, kind)]
+                there = np.interp(at, own[loss], own["named"], left=np.nan, right=np.nan)
+                shown.append("" if np.isnan(there) else f"{there:.1f}")
+            found.append(row(shown))
     return found
 
 
@@ -122,8 +143,9 @@ def classes(delta: float) -> str:
 
 
 def main() -> None:
-    by_kind = [line for name in [*DATA_SETS][:3] for line in named_by_kind(name)]
-    write_section("loss/deletions.md", "equal", [OF_KINDS, "|---" * 7 + "|", *by_kind])
+    by_kind = [cells for name in [*DATA_SETS][:3] for cells in named_by_kind(name)]
+    write_section("loss/deletions.md", "equal", [OF_KINDS, "|---" * 7 + "|", *map(row, by_kind)])
+    write_section("loss/deletions.md", "at", [AT_LOSS, "|---" * 6 + "|", *at_equal_loss(by_kind)])
     by_delta = [*map(classes, (0.1, 0.3, 0.4, 0.5, 0.6, 0.7))]
     write_section("loss/deletions.md", "classes", [OF_CLASSES, "|---" * 6 + "|", *by_delta])
     lost, named = zip(*map(lines, DATA_SETS), strict=True)

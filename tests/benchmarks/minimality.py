@@ -48,6 +48,18 @@ def _with_rules(frame: pd.DataFrame, m: int, random_state: int | None = None) ->
     return pdanon.ps_rules(frame, rules=rules, k=K, c=0.5, suppress=True, random_state=random_state)
 
 
+def _deletions_listed(frame: pd.DataFrame, m: int, random_state: int | None = None) -> pdanon.Anonymized:
+    items = sorted({item for row in frame["items"] for item in row})
+    listed = [list(each) for size in range(1, m + 1) for each in combinations(items, size)]
+    promise = pdanon.PrivacyConstraints(constraints=listed, k=K)
+    return pdanon.local_suppression(frame, guarantee=promise, random_state=random_state)
+
+
+def _deletions_diverse(frame: pd.DataFrame, m: int, random_state: int | None = None) -> pdanon.Anonymized:
+    promise = pdanon.LmDiversity(l=2, m=m, k=K, sensitive=["c"])
+    return pdanon.local_suppression(frame, guarantee=promise, random_state=random_state)
+
+
 def _lra_refined(frame: pd.DataFrame, m: int) -> pdanon.Anonymized:
     return pdanon.refine(frame, pdanon.lra(frame, k=K, m=m, hierarchy=TREE, parts=2))
 
@@ -77,6 +89,13 @@ CASES = {
     "mhghs": _with_tree("mhghs"),
     "lra": _with_tree("lra", parts=2),
     "lra, refined": Case(_lra_refined),
+    "local_suppression": Case(partial(pdanon.local_suppression, k=K), takes_seed=True),
+    "local_suppression, mixture": Case(
+        partial(pdanon.local_suppression, k=K, deletion_price=10), takes_seed=True
+    ),
+    "local_suppression, nodes": Case(partial(pdanon.local_suppression, k=K, hierarchy=TREE), takes_seed=True),
+    "local_suppression, listed": Case(_deletions_listed, takes_seed=True),
+    "local_suppression, diverse": Case(_deletions_diverse, "ab", takes_seed=True, bounds_chance=True),
     "partition": Case(partial(_by_name, "partition", hierarchy=TREE), takes_m=False, in_order=True),
     "clump": Case(partial(_by_name, "clump", hierarchy=TREE), takes_m=False),
     "cahd": _chance("cahd", in_order=True, p=2),
