@@ -51,18 +51,19 @@ def measured(name: str, k: int) -> list[float]:
 
 
 def draw(rows: dict[str, list[list[float]]]) -> None:
-    """Draw a panel for each data set: releases as lines, and what is necessary as areas, of both kinds."""
+    """Draw a panel for each data set: releases as lines, and what is necessary as areas."""
     figure, panels = plt.subplots(1, len(rows), figsize=(9, 3), sharey=True)
     for panel, (name, shares) in zip(panels, rows.items(), strict=True):
         for kind, columns, color in zip(KINDS, ((0, 1), (2, 3)), ("C0", "C1"), strict=True):
             least, changed = ([row[column] for row in shares] for column in columns)
             panel.fill_between(KS, least, color=color, alpha=0.2, label=f"{kind}: necessary")
             panel.plot(KS, changed, "o-", color=color, markersize=4, label=f"{kind}: released")
+        panel.plot(KS, [row[4] for row in shares], "--", color="C2", label="mixture: released")
         panel.set(title=name, xlabel="k", xscale="log", ylim=(0, 100))
         panel.set_xticks(KS, KS)
         panel.minorticks_off()
     panels[0].set_ylabel("occurrences changed, %")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=4, frameon=False)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="lower center", ncols=5, frameon=False)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     figure.savefig(ROOT / "docs" / "figures" / "kinds.svg", metadata={"Date": None})
 
