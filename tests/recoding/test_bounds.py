@@ -220,19 +220,21 @@ def test_the_packing_is_returned_when_programs_run_out_of_time(monkeypatch):
     assert pdanon.bound(baskets, k=5, m=3).changed >= quick.changed > 0
 
 
+@pytest.mark.parametrize("kind", ["sets", "deletions"])
 @pytest.mark.parametrize(
     ("guarantee", "name"),
     [
+        (pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["a"]), "LmDiversity"),
         (pdanon.TransactionalK(k=2), "TransactionalK"),
         (pdanon.RhoUncertainty(rho=0.5, sensitive=["a"]), "RhoUncertainty"),
         (pdanon.KKm(k=2, m=2, quasi=["age"]), "KKm"),
         (pdanon.KLm(k=2, l=2, m=2, quasi=["age"], sensitive=["a"]), "KLm"),
     ],
 )
-def test_a_guarantee_without_a_bound_is_named(guarantee, name):
+def test_a_guarantee_without_a_bound_is_named(guarantee, name, kind):
     df = frame_of([["a", "b"], ["a"], ["b"]])
     with pytest.raises(ParameterError, match="no lower bound") as error:
-        df.txanon.bound(guarantee)
+        df.txanon.bound(guarantee, kind=kind)
     assert name in str(error.value)
     assert "KmAnonymity or PrivacyConstraints" in str(error.value)
 

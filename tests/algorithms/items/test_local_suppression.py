@@ -148,8 +148,6 @@ def test_a_bound_of_deletions_is_asked_for_what_has_one():
     frame = frame_of([frozenset(row) for row in ("ab", "a", "a", "b", "b")])
     result = frame.txanon.local_suppression(k=2, m=2)
     assert "no release by deletions changes less than" in repr(pdanon.bound(frame, result))
-    with pytest.raises(pdanon.ParameterError, match="no lower bound"):
-        pdanon.bound(frame, pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["a"]), kind="deletions")
     with pytest.raises(pdanon.ParameterError, match="not of this frame"):
         pdanon.bound(frame_of([frozenset("a")] * 5), result)
     with pytest.raises(pdanon.ParameterError, match="no such kind"):
@@ -186,6 +184,55 @@ def test_weights_are_numbers_from_0_to_1(weight):
     frame = frame_of([frozenset("ab"), frozenset("a"), frozenset("b")])
     with pytest.raises(pdanon.ParameterError, match=r"weights must be numbers in \[0, 1\]"):
         frame.txanon.local_suppression(k=2, weights={"a": weight})
+
+
+def test_items_without_a_price_cost_1():
+    """Of a rare pair, the item with a lower price is deleted."""
+    rows = [*map(frozenset, ["ab", *["a"] * 5, *["b"] * 5])]
+    for weights in ({"a": 1, "b": 0.5}, {"b": 0.5}, pd.Series({"b": 0.5})):
+        assert released_by(rows, k=3, m=2, weights=weights) == [frozenset("a"), *rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "k", "problem", "got"),
+    [
+        (["as", "bs", "a"], 2, "a sensitive item is in more than 1/l", "an item in 2 of 3 rows"),
+        (
+            ["b", "", "st", "abds", "", "", "a", "", "abdst", "b", "", "dt"],
+            *(4, "fewer than k rows would lose all their items", "k=4"),
+        ),
+    ],
+)
+def test_a_sensitive_item_that_must_go_is_not_named(rows, k, problem, got):
+    """It is never deleted, so there is no release."""
+    names = {item: f"item {item}".upper() for item in "abdst"}
+    frame = frame_of([{names[item] for item in row} for row in rows])
+    secrets = [names[item] for item in "st" if item in "".join(rows)]
+    with pytest.raises(pdanon.InfeasibleError, match=problem) as caught:
+        frame.txanon.local_suppression(guarantee=pdanon.LmDiversity(l=2, m=2, k=k, sensitive=secrets))
+    assert got in str(caught.value)
+    assert "ITEM" not in str(caught.value)
+
+
+def test_a_release_of_diverse_rows_shows_no_bound():
+    frame = frame_of([*map(frozenset, ["as", "a", "ab", "ab", "b", "b"])])
+    guarantee = pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["s"])
+    result = frame.txanon.local_suppression(guarantee=guarantee)
+    assert result.bound is None
+    with pytest.raises(pdanon.ParameterError, match="no lower bound"):
+        pdanon.bound(frame, result)
+
+
+@pytest.mark.parametrize("rows", [["ab", "a", "a", "b", "b"], ["ac", "a", "a", "ab", "ab"]])
+def test_the_mapping_of_deletions_is_of_no_other_rows(rows):
+    """Also if an item is deleted in all rows."""
+    frame = frame_of([*map(frozenset, rows)])
+    result = frame.txanon.local_suppression(k=2, m=2)
+    assert result.loss["suppressed"] > 0
+    for other in (frame, frame.head(2)):
+        with pytest.raises(pdanon.ParameterError, match="the mapping is not global") as caught:
+            pdanon.apply_mapping(other, result.mapping)
+        assert "a local recoding maps an item differently by group" in str(caught.value)
 
 
 def test_rows_are_emptied_by_none_or_by_k():
