@@ -23,9 +23,8 @@ from pdanon.algorithms.items.disassociate import disassociate
 from pdanon.algorithms.items.hghs import hghs, mhghs
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.items.local_suppression import local_suppression
-from pdanon.algorithms.items.lra import lra
+from pdanon.algorithms.items.lra import lra, partition
 from pdanon.algorithms.items.optimal import optimal
-from pdanon.algorithms.items.partition import partition
 from pdanon.algorithms.items.pcta import coat, pcta, upcta
 from pdanon.algorithms.items.ps_rules import ps_rules
 from pdanon.algorithms.items.rho import suppress_control, td_control
@@ -99,8 +98,7 @@ from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
-from pdanon.itemsets.threads import config
-from pdanon.itemsets.versions import show_versions
+from pdanon.itemsets.threads import config, show_versions
 from pdanon.policy import Policy
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct

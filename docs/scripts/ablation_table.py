@@ -464,7 +464,7 @@ MECHANISMS = [
     Mechanism(
         "pieces merged: Dask",
         "dask",
-        ("dask/list_partitions.py", "dask/quasi_partitions.py", "dask/unit_partitions.py"),
+        ("dask/list_partitions.py", "dask/quasi_partitions.py"),
         note="cannot: other storage",
     ),
     Mechanism(

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 import pdanon
+from pdanon.algorithms.items.cahd import GroupedRows
 from pdanon.itemsets.codes import Itemsets
-from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 
 ROOT = Path(__file__).parents[2]

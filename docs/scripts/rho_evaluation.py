@@ -18,7 +18,7 @@ import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
 from pdanon.algorithms.items.optimal import solve_program  # noqa: E402
-from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch, Suppression  # noqa: E402
+from pdanon.algorithms.items.rho import Demand, RuleSearch, Suppression  # noqa: E402
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets  # noqa: E402

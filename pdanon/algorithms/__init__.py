@@ -11,5 +11,4 @@ __all__ = [
     "skeleton",
     "states",
     "weights",
-    "workers",
 ]

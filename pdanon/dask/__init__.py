@@ -58,10 +58,17 @@ with require_extra("dask"):
     from dask.dataframe import extensions
 
     from pdanon.dask.lazy import LazyRelease, check_frame
-    from pdanon.dask.list_partitions import ListPartitions, check_lists, count_transactions, list_columns
+    from pdanon.dask.list_partitions import (
+        ByPerson,
+        ListPartitions,
+        by,
+        check_lists,
+        count_transactions,
+        list_columns,
+        measure_risk,
+    )
     from pdanon.dask.quasi_partitions import TablePartitions, audit_partition_classes
     from pdanon.dask.tasks import once
-    from pdanon.dask.unit_partitions import ByPerson, by, measure_risk
 
 
 # Dask dispatches on the class of a dtype.

@@ -1,17 +1,23 @@
-"""Releases of Dask frames with list columns: workers count, the client decides, workers recode."""
+"""Releases of Dask frames with list columns, and of lines in which a person has several, over partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import replace
+from functools import partial, wraps
 from typing import Any, NamedTuple, TypeAlias
 
+import dask
 import dask.dataframe as dd
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from pdanon.algorithms.engines import SAMPLE, Plan, RecodedRows, Recoder
+from pdanon.algorithms.engines import SAMPLE, Plan, RecodedRows, Recoder, plan
+from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.algorithms.skeleton import Request, merge_found
+from pdanon.algorithms.unit_engine import Units, decide_lines, encode_units
 from pdanon.dask.lazy import (
     LazyRelease,
     Original,
@@ -21,17 +27,35 @@ from pdanon.dask.lazy import (
     join_first,
 )
 from pdanon.dask.tasks import change_error, compute, each_part, merge_parts, once
-from pdanon.errors import ColumnError
+from pdanon.errors import ColumnError, ItemsetDtypeError
 from pdanon.evaluation.fingerprint import rows_fingerprint
+from pdanon.evaluation.metrics.risk import remove_items, risk_of
+from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.long import (
+    number_persons,
+    person_types,
+    refuse_list_units,
+    refuse_single_lines,
+    refuse_types,
+    refuse_unknown_persons,
+    without_signs,
+)
+from pdanon.io.units import UnitRows, read_line_items
+from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
+from pdanon.itemsets.columns import find_column, find_columns, is_list_column, label_position, with_column
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, Reader, collapse_columns, gather
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, recount
+from pdanon.recoding.release import Facts, recount, release
+from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unit_release import UnitLines
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
+from pdanon.recoding.upper_bounds import check_max_loss
 
 _Join: TypeAlias = Callable[[list[Any]], Gathered]  # merges the distinct rows of partitions
 
@@ -200,3 +224,294 @@ def _recode_and_count(
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in columns.lists])
     published = _collapse_part(released, number, columns, read_visible)
     return _Counted(join([published]), fingerprint, released.head(SAMPLE))
+
+
+# --- Lines in which a person has several
+
+
+@called_by_name
+def by(frame: dd.DataFrame, unit: Hashable, *, item: Hashable, counts: bool = False) -> ByPerson:
+    """Take lines by person, where a person has several lines, in any partitions.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The lines.
+    unit, item, counts : hashable, hashable, bool
+        As in `pdanon.by`.
+
+    Returns
+    -------
+    ByPerson
+        With the methods ``anonymize``, ``audit``, ``risk``, and algorithms such as ``pcta``.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        If a column is missing, holds lists, or is named twice.
+
+    Notes
+    -----
+    Releases and audits are those of `pdanon.by`, for lines without other columns, and without ``keep``.
+    Workers gather the lines of each person: a shuffle moves persons and items, and no other column. Lines are
+    made from the distinct sets of persons on the client, so later changes of the input do not change the
+    release. No person spans partitions.
+    """
+    units = Units.of(unit, item, counts)
+    check_columns(frame, units)
+    return ByPerson(frame, units)
+
+
+class ByPerson:
+    """A Dask DataFrame of lines taken by person; made by `by`.
+
+    Its methods are ``audit``, ``risk``, ``anonymize`` and the algorithms that recode a list column row by
+    row, with the parameters of the accessor of Dask, without the column.
+    """
+
+    def __init__(self, frame: dd.DataFrame, units: Units) -> None:
+        self._frame, self._units = frame, units
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        raise unknown_method(ByPerson, name, "persons have no such method", "ddf.txanon.by(...)")
+
+    def anonymize(self, *, max_loss: Mapping[str, float] | None = None, **request: Any) -> LazyRelease:
+        """Release the lines by the algorithm that loses least on a sample; parameters as in `anonymize`."""
+        return self._release(None, max_loss, request)
+
+    @called_by_name
+    def audit(self, guarantee: Guarantee) -> Audit:
+        """Recount from scratch whether a guarantee of items holds for persons.
+
+        Parameters
+        ----------
+        guarantee : Guarantee
+            As in `pdanon.dask.audit`, without those for quasi-identifiers.
+        """
+        recountable = check_recountable(guarantee)
+        self._units.check_audit(guarantee, list(self._frame.columns))
+        columns = read_units(self._frame, self._units, as_shown=True)
+        with show_activity("audit"):
+            return recountable.recount(columns)
+
+    @called_by_name
+    def risk(self, *, k: int, m: int = 2, sensitive: Sequence[Any] | None = None) -> pd.DataFrame:
+        """Measure the risk of persons from an attacker with a few known items.
+
+        Parameters
+        ----------
+        k, m, sensitive
+            As in `pdanon.risk`.
+        """
+        rows = read_units(self._frame, replace(self._units, counts=False)).itemsets
+        return measure_risk(rows, k, m, sensitive)
+
+    def _release(
+        self, algorithm: str | None, max_loss: Mapping[str, float] | None, parameters: dict[str, Any]
+    ) -> LazyRelease:
+        self._units.check_parameters(parameters)
+        lines = _LinePartitions(self._frame, RecodedColumns(), self._units)
+        most = check_max_loss(max_loss)
+        return release(lines, partial(lines.decide, plan(algorithm, parameters)), (), most)
+
+
+def measure_risk(rows: Itemsets, k: int, m: int, sensitive: Sequence[Any] | None) -> pd.DataFrame:
+    """Measure the risk of distinct rows from an attacker who does not know sensitive items."""
+    rows = remove_items(rows, sensitive)
+    with show_activity("risk"):
+        return risk_of(rows, k=k, m=m)
+
+
+def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
+    """Return an algorithm as a method."""
+
+    @wraps(function)
+    def method(
+        self: ByPerson, *, max_loss: Mapping[str, float] | None = None, **parameters: Any
+    ) -> LazyRelease:
+        return self._release(function.__name__, max_loss, parameters)
+
+    return method
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Add a method for an algorithm that recodes the sets of persons."""
+    if record.takes_persons:
+        setattr(ByPerson, record.name, _as_method(record.function))
+
+
+@frozen
+class _LinePartitions(Original):
+    """A Dask DataFrame of lines, whose columns are ``units``."""
+
+    units: Units
+
+    def decide(self, decide: Plan) -> Decision[UnitLines]:
+        """Decide for the distinct sets of persons, on the client."""
+        return decide_lines(read_units(self.frame, self.units), decide, self.units)
+
+    @contextmanager
+    def write(self, decision: Decision[UnitLines]) -> Iterator[_WrittenLines]:
+        """Make the lines from those of distinct persons: the input is not read again."""
+        frame = _frame_of(decision.rows, self.frame, self.units)
+        yield _WrittenLines(self, decision, frame, frame._meta)
+
+
+class _WrittenLines(WrittenPartitions):
+    """A released Dask DataFrame of lines before its audit."""
+
+    original: _LinePartitions
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.decision.rows.n_units)
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+        return UnmodifiedColumns()
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        return _recount_lines(self.original.units, self.frame, guarantee)
+
+    def result(self, facts: Facts) -> LazyRelease:
+        recount = partial(_recount_lines, self.original.units)
+        return self.lazy(facts, self.decision.rows.n_lines, recount)
+
+
+def _recount_lines(units: Units, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
+    """Recount the persons of released lines."""
+    return check_recountable(guarantee).recount(read_units(frame, units, as_shown=True))
+
+
+def _frame_of(lines: UnitLines, original: dd.DataFrame, units: Units) -> dd.DataFrame:
+    """Return the lines as a frame with as many partitions as the original. No person spans partitions."""
+    labels = [label for label in original.columns if label in (units.unit, units.item)]
+    meta = _part_of(lines, 0, 0, labels, units.unit)
+    shared, make = once(lines), dask.delayed(_part_of)
+    parts = [make(shared, first, end, labels, units.unit) for first, end in lines.parts(original.npartitions)]
+    return dd.from_delayed(parts or [make(shared, 0, 0, labels, units.unit)], meta=meta, verify_meta=False)
+
+
+def _part_of(lines: UnitLines, first: int, end: int, labels: list[Hashable], unit: Hashable) -> pd.DataFrame:
+    """Return the lines of some persons."""
+    persons, shown = lines.read(first, end)
+    items: Any = pd.arrays.ArrowExtensionArray(shown)
+    values = [persons if label == unit else items for label in labels]
+    part = pd.DataFrame(dict(enumerate(values)))
+    part.columns = pd.Index(labels)
+    start = lines.n_lines_before(first)
+    part.index = pd.RangeIndex(start, start + len(part))
+    return part
+
+
+# --- Gathering
+
+
+class _Facts(NamedTuple):
+    """Facts about the lines of some persons."""
+
+    n_lines: int
+    n_missing: int  # lines without a person
+    n_units: int
+    types: frozenset[str]  # of persons, if they are Python objects
+
+
+def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> ListColumns:
+    """Return the distinct sets of persons, or their bags if lines count, on the client."""
+    # Audits read items ``as_shown``, exactly as they are written.
+    check_columns(frame, units)
+    columns = frame[[units.unit, units.item]]
+    meta = _plain_part(columns._meta, 0, None)
+    plain = dd.from_delayed(each_part(_plain_part, columns, meta.dtypes), meta=meta, verify_meta=False)
+    if plain.npartitions > 1:  # tasks: the other way to shuffle changes types of columns
+        plain = plain.shuffle(on="unit", shuffle_method="tasks")
+    gathered = each_part(_gather_part, plain, units, as_shown)
+    merged = merge_parts([each[0] for each in gathered], _merge_columns)
+    found, facts = compute((merged, [each[1] for each in gathered]))
+    *lines, types = zip(*facts, strict=True)
+    n_lines, n_missing, n_units = map(sum, lines)
+    refuse_unknown_persons(n_missing, n_lines, [units.unit], "unit")
+    refuse_types(frozenset[str]().union(*types), units.unit, "unit")
+    if not as_shown:
+        refuse_single_lines(n_lines, n_units, "unit")
+    columns_found: ListColumns = found
+    return columns_found
+
+
+def check_columns(frame: dd.DataFrame, units: Units) -> None:
+    """Check the columns of persons and items before any partition is read."""
+    check_frame(frame)
+    unit, item = (label_position(frame._meta, label) for label in (units.unit, units.item))
+    refuse_list_units(units.unit, is_list=is_list_column(frame._meta.iloc[:, unit]))
+    number_persons([frame._meta.iloc[:, unit]], "unit")  # refuses values that cannot be compared
+    if is_list_column(frame._meta.iloc[:, item]):
+        hint = "explode the lists first, ddf.explode(column): lists of a person are not merged here"
+        raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
+
+
+def _plain_part(part: pd.DataFrame, number: int, expected: Any) -> pd.DataFrame:
+    """Return the persons and items of a partition, persons with a type whose equal values have one hash."""
+    unit, item = (_without_categories(part.iloc[:, place]) for place in (0, 1))
+    unit = without_signs(unit)
+    if len(part):
+        _refuse_other_type("persons", unit.dtype, expected["unit"], number, same=True)
+        _refuse_other_type("items", item.dtype, expected["item"], number)
+    return pd.DataFrame({"unit": unit.array, "item": item.array})
+
+
+def _refuse_other_type(what: str, kind: Any, expected: Any, number: int, *, same: bool = False) -> None:
+    """Refuse a type that is not the same, or that would be joined with the expected one as floats."""
+    joined = {kind.kind, expected.kind} in ({"i", "f"}, {"u", "f"}, {"i", "u"})
+    if joined or (same and kind != expected):
+        raise ItemsetDtypeError(
+            f"the {what} of a partition have another type than those of the frame",
+            where=f"partition {number}",
+            got=f"{kind} instead of {expected}",
+            hint="convert the column first, such as ddf.astype(...)",
+        )
+
+
+def _without_categories(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the values of a column of categories, which may differ between partitions."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        kind = column.cat.categories.dtype
+        exact: Any = str(kind).replace("int", "Int").replace("uI", "UI") if kind.kind in "iu" else kind
+        return column.astype(exact)  # with missing values, other integers would become floats
+    return column
+
+
+def _gather_part(part: pd.DataFrame, number: int, units: Units, as_shown: bool) -> tuple[ListColumns, _Facts]:
+    """Gather the distinct sets or bags of a partition that has all lines of its persons."""
+    n_lines, present = len(part), part[part["unit"].notna()]
+    numbers, n_units = number_persons([pd.Series(present["unit"].array, name=units.unit)], "unit")
+    rows = UnitRows(numbers, n_units, read_line_items(present["item"], as_shown))
+    types = person_types(present["unit"])
+    columns = collapse_columns([[encode_units(rows, repeats=units.counts)]], 1)
+    return columns, _Facts(n_lines, n_lines - len(present), n_units, types)
+
+
+def _fits_float(items: pa.Array) -> bool:
+    """Return whether items are exact as floats, such as the whole numbers of a column of floats."""
+    if not pa.types.is_integer(items.type) or not len(items):
+        return True
+    least, most = (each.as_py() for each in pc.min_max(items).values())
+    return bool(least > -(2**53) and most < 2**53)
+
+
+def _merge_columns(parts: list[ListColumns]) -> ListColumns:
+    """Merge the sets or bags of different persons."""
+    found = [part.itemsets for part in parts]
+    kinds = {each.vocabulary.type for each in found if each.n_items}
+    if kinds == {pa.int64(), pa.float64()} and all(_fits_float(each.vocabulary) for each in found):
+        kinds = {pa.float64()}
+    if len(kinds) > 1:
+        raise ItemsetDtypeError(
+            "the items of a partition have another type than those of the frame",
+            where="item",
+            got=" and ".join(sorted(map(str, kinds))),
+            hint="convert the column first, such as ddf.astype(...)",
+        )
+    kind = kinds.pop() if kinds else pa.string()
+    same = [[replace(each, vocabulary=each.vocabulary.cast(kind))] for each in found]
+    return collapse_columns(same, 1)

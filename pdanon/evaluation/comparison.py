@@ -31,7 +31,6 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.requests import Parameters, read_named_request, text_parameters
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.workers import processes
 from pdanon.cards import Measures
 from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
@@ -48,6 +47,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
+from pdanon.itemsets.threads import processes
 from pdanon.itemsets.timing import SETTINGS, progress_bar
 from pdanon.itemsets.validation import FilePath, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows

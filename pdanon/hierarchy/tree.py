@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pdanon.cards import escape_html
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
-from pdanon.hierarchy import classifications, sources
+from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
@@ -429,7 +429,7 @@ class Hierarchy:
                 E11.9
                 e110
         """
-        return cls.ranges(codes, classifications.ICD10.split())
+        return cls.ranges(codes, sources.ICD10.split())
 
     @classmethod
     def icd9(cls, codes: Iterable[Any]) -> Hierarchy:
@@ -463,7 +463,7 @@ class Hierarchy:
               E849* (1 leaf)
                 E849.0
         """
-        return cls.ranges(codes, classifications.ICD9.split())
+        return cls.ranges(codes, sources.ICD9.split())
 
     @classmethod
     def atc(cls, codes: Iterable[Any]) -> Hierarchy:

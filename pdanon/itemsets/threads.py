@@ -1,30 +1,41 @@
-"""Options of the process, such as its number of threads, and the division of work among these."""
+"""Options of the process, work divided among threads and processes, and versions of what runs here."""
 
 from __future__ import annotations
 
 import os
+import platform
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from contextvars import copy_context
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from math import inf
+from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
+from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+from threading import Thread
 from types import EllipsisType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon import _kernels
+from pdanon._kernels._compiled import are_checked
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import (
     MOST_THREADS,
     SETTINGS,
+    Report,
     TimeLimitError,
     check_progress,
     halt_on_error,
     part_done,
     read_variable,
+    report_nothing,
     seconds_left,
 )
 from pdanon.itemsets.validation import check_count
@@ -252,3 +263,117 @@ def _prefetch_from(value: _T | None, values: Iterator[_T]) -> Iterator[_T]:
 
 def _mark_thread() -> None:
     _own.busy = True
+
+
+# --- Worker processes, and work that they share
+
+
+_MOST_PROCESSES = 1000  # more than any machine can use
+
+# Applies a function to the arguments of each part, and returns the results in order.
+Share: TypeAlias = Callable[..., list[Any]]
+
+
+@contextmanager
+def processes(number: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
+    """Start processes, and end them with the block; work that has not started is then canceled."""
+    # Each process first calls the function ``prepare[0]`` with the other values.
+    most, others = min(number, _MOST_PROCESSES), {*active_children()}
+    pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
+    try:
+        yield pool
+    except KeyboardInterrupt:  # otherwise the block waits for running work
+        for process in {*active_children()} - others:
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
+    """Prepare a process that ends with its parent, even if the parent is killed."""
+    if getsignal(SIGINT) is default_int_handler:
+        signal(SIGINT, SIG_DFL)  # Ctrl-C reaches all processes of a terminal; only the parent reports it
+    Thread(target=_end_with_parent, daemon=True).start()
+    config(progress=False, threads=1, processes=1)  # the processes already share the cores
+    if prepare is not None:
+        prepare(*given)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+@contextmanager
+def sharing(jobs: int | Executor, report: Report) -> Iterator[Share]:
+    """Return a function that applies another to each of several parts, here or in other processes."""
+    # One job is this process. It reports each step, by the last argument of each call; for other processes,
+    # each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
+    # error is raised, and parts that have not started are canceled.
+    if isinstance(jobs, Executor):
+        yield lambda function, *given: _shared(jobs, report, function, *given)
+    elif jobs == 1:
+        yield lambda function, *given: [function(*each, report) for each in zip(*given, strict=True)]
+    else:
+        with processes(jobs) as pool:
+            yield lambda function, *given: _shared(pool, report, function, *given)
+
+
+def _shared(pool: Executor, report: Report, function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
+    futures = [pool.submit(function, *each, report_nothing) for each in zip(*given, strict=True)]
+    results = []
+    try:
+        for future in futures:
+            results.append(future.result())
+            report(1)
+    finally:
+        for future in futures:
+            future.cancel()
+    return results
+
+
+# --- Versions of what runs here, for reports of defects
+
+
+_NEEDED = ("pandas", "numpy", "pyarrow", "scipy")
+_OPTIONAL = ("dask", "distributed", "duckdb", "matplotlib", "mlxtend", "polars", "pyspark", "shtab", "tqdm")
+
+
+@called_by_name
+def show_versions() -> None:
+    """Print the versions of pdanon, Python, the platform, and the libraries that pdanon can use.
+
+    It prints no path, no name of a user or a machine, and nothing of a table. A report of a defect begins
+    with it.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> pdanon.show_versions()
+    pdanon       0.1.0
+    Python       3...
+    platform     ...
+    threads      ...
+    kernels      ...
+    pandas       ...
+    """
+    checked = are_checked(Path(_kernels.__file__).parent)
+    facts = {
+        "pdanon": version("pdanon"),
+        "Python": f"{platform.python_version()} {platform.python_implementation()}",
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "threads": count_threads(),
+        "kernels": "checked" if checked else "fast",
+        **{name: _version(name) for name in _NEEDED + _OPTIONAL},
+    }
+    print(*(f"{name:12} {fact}" for name, fact in facts.items()), sep="\n")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"

@@ -35,7 +35,6 @@ from pdanon.algorithms.regions.table_parts import (
     count_drawn,
     in_order,
 )
-from pdanon.algorithms.workers import sharing
 from pdanon.guarantees.class_audit import (
     AUDITED,
     HAD_NONE,
@@ -56,6 +55,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.memory import return_unused
+from pdanon.itemsets.threads import sharing
 from pdanon.itemsets.timing import SETTINGS, progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts

@@ -15,9 +15,8 @@ import pytest
 from executors import LastFirst
 
 from pdanon import config
-from pdanon.algorithms.workers import sharing
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.itemsets.threads import count_threads
+from pdanon.itemsets.threads import count_threads, sharing
 
 
 def divided(number, by, report):
@@ -89,7 +88,7 @@ AT_WORK = """
 import os, sys, time
 from pathlib import Path
 from pdanon import config
-from pdanon.algorithms.workers import sharing
+from pdanon.itemsets.threads import sharing
 
 def work(number, report):
     Path(f"{number}.pid").write_text(str(os.getpid()))

@@ -10,7 +10,7 @@ from trees import DATA, needs_data
 
 from examples import examples
 from pdanon.errors import HierarchyError
-from pdanon.hierarchy import Hierarchy, classifications
+from pdanon.hierarchy import Hierarchy, sources
 
 
 def path(tree, code):
@@ -127,7 +127,7 @@ def chapters(table):
 
 @pytest.mark.parametrize(
     ("table", "n_chapters", "n_blocks"),
-    [(classifications.ICD10, 22, 274), (classifications.ICD9, 19, 154)],
+    [(sources.ICD10, 22, 274), (sources.ICD9, 19, 154)],
 )
 def test_blocks_lie_in_one_chapter_and_fill_it_from_end_to_end(table, n_chapters, n_blocks):
     found = [*chapters(table)]

@@ -10,7 +10,7 @@ import scipy
 
 import pdanon
 from pdanon._kernels import _compiled
-from pdanon.itemsets import versions
+from pdanon.itemsets import threads
 
 
 def printed(capsys):
@@ -29,14 +29,14 @@ def test_what_runs_here_is_printed(capsys):
 
 
 def test_a_library_that_is_missing_is_named(capsys, monkeypatch):
-    monkeypatch.setattr(versions, "_OPTIONAL", ("no-such-library",))
+    monkeypatch.setattr(threads, "_OPTIONAL", ("no-such-library",))
     assert printed(capsys)["no-such-library"] == "not installed"
 
 
 def test_checked_kernels_are_told_from_fast_ones(capsys, monkeypatch, tmp_path):
     for stamp, kind in (("0" * 64, "fast"), ("0" * 64 + " checked", "checked")):
         (tmp_path / _compiled.STAMP).write_text(stamp)
-        monkeypatch.setattr(versions._kernels, "__file__", str(tmp_path / "__init__.py"))
+        monkeypatch.setattr(threads._kernels, "__file__", str(tmp_path / "__init__.py"))
         assert printed(capsys)["kernels"] == kind
 
 

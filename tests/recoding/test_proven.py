@@ -10,7 +10,7 @@ import pytest
 import pdanon
 import pdanon.stream
 from pdanon import RhoUncertainty
-from pdanon.algorithms.states import sensitive_rules
+from pdanon.algorithms.items import rho as algorithms
 from pdanon.errors import ReleaseWarning
 from pdanon.guarantees import rho as inferences
 
@@ -24,7 +24,7 @@ SAID = "The guarantee is proven for up to {m} known items; any number was reques
 @pytest.fixture
 def short_searches(monkeypatch):
     monkeypatch.setattr(inferences, "_STEPS", 3000)
-    monkeypatch.setattr(sensitive_rules, "_EASY", 0)
+    monkeypatch.setattr(algorithms, "_EASY", 0)
 
 
 @pytest.mark.usefixtures("tables_only")

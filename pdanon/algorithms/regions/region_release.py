@@ -20,7 +20,6 @@ from pdanon.algorithms.registry import ALGORITHMS, Algorithm, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
-from pdanon.algorithms.workers import Share
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.emptied import Suppression
@@ -30,6 +29,7 @@ from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
+from pdanon.itemsets.threads import Share
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all

@@ -19,7 +19,6 @@ from pdanon.algorithms.relational.publishing import ClassRows
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
 from pdanon.algorithms.states.cuts import by_first_row
-from pdanon.algorithms.workers import Share, sharing
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
@@ -31,6 +30,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
+from pdanon.itemsets.threads import Share, sharing
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.decision import Decision

@@ -6,7 +6,6 @@ __all__ = [
     "cuts_search",
     "diverse_sets",
     "rules",
-    "sensitive_rules",
     "sets_search",
     "timed_search",
 ]

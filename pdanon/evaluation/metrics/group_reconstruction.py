@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.items.cahd import GroupedRows
 from pdanon.errors import ParameterError
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
@@ -16,7 +17,6 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, random_generator, read_list
-from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of, other_frame
 

@@ -25,12 +25,11 @@ from test_contract import WRITERS
 import pdanon
 from examples import ALL
 from pdanon import ParameterError, SensitiveGroups
-from pdanon.algorithms.items.cahd import _band_order, groups_of
+from pdanon.algorithms.items.cahd import GroupedRows, _band_order, groups_of
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex, gray_ranks
 from pdanon.itemsets.timing import report_nothing
-from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 
 ORDERS = ["nn", "gray", "rcm"]

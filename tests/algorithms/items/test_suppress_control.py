@@ -14,7 +14,7 @@ from naive import inferences, rho_control as naive
 import pdanon
 from examples import ALL
 from pdanon import ParameterError, RhoUncertainty
-from pdanon.algorithms.states import sensitive_rules
+from pdanon.algorithms.items import rho as algorithms
 
 SHARES = [1 / 2, 1 / 3, 2 / 3, 1 / 4, 0.8, 0.999]
 TOY = [{"a", "b", "x"}, {"a", "x"}, {"a", "b"}, {"b"}]
@@ -102,8 +102,8 @@ def test_it_never_loses_more_than_all_sensitive_items_and_seldom_more_than_the_o
 @pytest.mark.parametrize("scope", ["all", "sensitive"])
 def test_rules_of_any_size_end_where_they_are_not_listed(monkeypatch, scope):
     """Then the search of the audit finds them."""
-    monkeypatch.setattr(sensitive_rules, "_EASY", 0)
-    monkeypatch.setattr(sensitive_rules, "_ALWAYS", 0)
+    monkeypatch.setattr(algorithms, "_EASY", 0)
+    monkeypatch.setattr(algorithms, "_ALWAYS", 0)
     for rows, rho, sensitive, _, _ in tables(25, first=300):
         result = frame_of(rows).txanon.suppress_control(rho=rho, sensitive=sensitive, scope=scope)
         share = Fraction(rho).limit_denominator(10**9)
@@ -115,14 +115,14 @@ def test_rules_of_any_size_end_where_they_are_not_listed(monkeypatch, scope):
 def test_rules_that_a_search_finds_late_are_met_although_they_need_nothing_that_came_back(monkeypatch):
     """A search with a limit says nothing at first, and then finds rules that were there before."""
     searches = iter([False, True, True])
-    thorough = sensitive_rules.find_inferences
+    thorough = algorithms.find_inferences
 
     def find_inferences(rows, *asked):
         found, m = thorough(rows, *asked)
         return (found, m) if next(searches, True) else (found.take(np.zeros(0, np.int64)), 1)
 
     for name, value in {"find_inferences": find_inferences, "_EASY": 0, "_ALWAYS": 1}.items():
-        monkeypatch.setattr(sensitive_rules, name, value)
+        monkeypatch.setattr(algorithms, name, value)
     # First a goes and then s, so that a comes back; c and d together give t away.
     rows = [{"a", "s"}, *[{"x", "s"}] * 2, {"x"}, *[{"z", "s"}] * 2, {"z"}]
     rows += [{"c", "d", "t"}, *[{"c"}] * 2, *[{"d"}] * 2]

@@ -14,11 +14,9 @@ from naive import inferences, rho_control as naive
 
 from examples import ALL, some
 from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees
-from pdanon.algorithms.items import rho as expansion
+from pdanon.algorithms.items import rho as algorithms
 from pdanon.algorithms.items.apriori import find_leaves
-from pdanon.algorithms.items.rho import Expansion
-from pdanon.algorithms.states import sensitive_rules
-from pdanon.algorithms.states.sensitive_rules import Demand
+from pdanon.algorithms.items.rho import Demand, Expansion
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
@@ -130,9 +128,8 @@ def test_it_generalizes_where_that_loses_less_than_to_suppress():
 
 def test_rules_of_any_size_end_where_they_are_not_listed(monkeypatch):
     """Then the search of the audit finds them, when a cut is settled."""
-    for room in (sensitive_rules, expansion):
-        monkeypatch.setattr(room, "_EASY", 0)
-    monkeypatch.setattr(sensitive_rules, "_ALWAYS", 0)
+    for name in ("_EASY", "_EASY_STEP", "_ALWAYS"):
+        monkeypatch.setattr(algorithms, name, 0)
     for rows, rho, sensitive, _, scope, tree in tables(20, first=300):
         result = frame_of(rows).txanon.td_control(rho=rho, sensitive=sensitive, scope=scope, hierarchy=tree)
         share = Fraction(rho).limit_denominator(10**9)
@@ -156,7 +153,7 @@ def test_sensitive_items_need_not_be_in_the_hierarchy():
 def test_it_never_loses_more_than_all_sensitive_items_however_early_a_search_ends(monkeypatch, m):
     """Any part of 12 items could give s away, so that only what says next to nothing is proven."""
     monkeypatch.setattr(guarantees.rho, "_STEPS", 3000)
-    monkeypatch.setattr(sensitive_rules, "_EASY", 0)
+    monkeypatch.setattr(algorithms, "_EASY", 0)
     items = frozenset("abcdefghijkl")
     frame = frame_of([(items - {each}) | own for each in items for own in ({"s"}, set())])
     result = frame.txanon.td_control(rho=0.5, sensitive=["s"], hierarchy=3, m=m)

@@ -40,11 +40,11 @@ from test_rt import (
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, KKm, KLm, ParameterError, Transaction
-from pdanon.algorithms import workers
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt import dataset
 from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.itemsets import threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
 
@@ -439,7 +439,7 @@ def test_a_policy_sets_processes_for_its_run(tmp_path, monkeypatch):
 
     def noted(jobs, report):
         seen.append(jobs)
-        return workers.sharing(1, report)
+        return threads.sharing(1, report)
 
     monkeypatch.setattr(dataset, "sharing", noted)
     result = pdanon.Policy.from_toml(tmp_path / "policy.toml").run()

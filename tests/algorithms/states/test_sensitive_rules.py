@@ -10,7 +10,7 @@ import pytest
 from conftest import frame_of
 
 from examples import seeds
-from pdanon.algorithms.states.sensitive_rules import Demand, RuleSearch
+from pdanon.algorithms.items.rho import Demand, RuleSearch
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 
