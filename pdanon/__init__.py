@@ -17,11 +17,10 @@ from pdanon.accessors import ByPerson, by  # registers the accessors, too
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.apriori import apriori, direct, vpa
 from pdanon.algorithms.items.cahd import cahd
-from pdanon.algorithms.items.clump import clump
+from pdanon.algorithms.items.clump import clump, lcg
 from pdanon.algorithms.items.coherence import coherence
 from pdanon.algorithms.items.disassociate import disassociate
 from pdanon.algorithms.items.hghs import hghs, mhghs
-from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.items.local_suppression import local_suppression
 from pdanon.algorithms.items.lra import lra, partition
 from pdanon.algorithms.items.optimal import optimal
@@ -31,11 +30,8 @@ from pdanon.algorithms.items.rho import suppress_control, td_control
 from pdanon.algorithms.items.suppress_to_k import suppress_public, suppress_to_k
 from pdanon.algorithms.preparation import Prepared, prepare
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.relational.cluster import cluster, k_member
-from pdanon.algorithms.relational.full_subtree import full_subtree
-from pdanon.algorithms.relational.incognito import incognito
-from pdanon.algorithms.relational.mondrian import mondrian
-from pdanon.algorithms.relational.top_down import top_down
+from pdanon.algorithms.relational.global_recoding import full_subtree, incognito, top_down
+from pdanon.algorithms.relational.groups import cluster, k_member, mondrian
 from pdanon.algorithms.rt.rfirst import rfirst, tfirst
 from pdanon.algorithms.rt.rum_bound import rum_bound, tum_bound
 from pdanon.algorithms.rt.transaction import Transaction
@@ -92,10 +88,9 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
 from pdanon.io.long import from_long, from_wide, to_long
-from pdanon.io.objects import from_json
 from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.io.text import from_text, read_csv, to_csv, to_text
+from pdanon.io.text import from_json, from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import config, show_versions

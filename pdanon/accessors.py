@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.items.clump import lcg
 from pdanon.algorithms.preparation import Prepared, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
@@ -27,8 +27,8 @@ from pdanon.evaluation.metrics.bound import bound
 from pdanon.evaluation.metrics.risk import breach, risk, risk_of
 from pdanon.evaluation.profile import profile
 from pdanon.guarantees import KmAnonymity, audit, read_guarantee, read_seconds
+from pdanon.guarantees.class_audit import audit_units
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
-from pdanon.guarantees.unit_audit import audit_units
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.hierarchy.tree import nested_labels

@@ -21,7 +21,7 @@ import pdanon
 import pdanon.dask
 from examples import some
 from pdanon import InfeasibleError, ParameterError, Transaction, stream
-from pdanon.dask import quasi_partitions, tasks
+from pdanon.dask import lazy, quasi_partitions
 from pdanon.errors import ColumnError, GuaranteeError, ItemsetDtypeError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning", "ignore::pdanon.UselessWarning")
@@ -220,7 +220,7 @@ def test_workers_release_the_same_even_if_one_is_killed(client):  # noqa: F811
 @pytest.mark.parametrize(("parts", "n"), [(1, 1), (1, 7), (7, 1), (5, 16), (16, 5), (12, 12)])
 def test_each_piece_reaches_its_place(parts, n):
     pieces = [[f"{part} to {number}" for number in range(n)] for part in range(parts)]
-    moved = dask.compute(*map(dask.delayed, tasks.exchange([*map(dask.delayed, pieces)], n)))
+    moved = dask.compute(*map(dask.delayed, lazy.exchange([*map(dask.delayed, pieces)], n)))
     found = [[*itertools.chain(*each)] for each in moved]
     assert found == [[f"{part} to {number}" for part in range(parts)] for number in range(n)]
 

@@ -35,7 +35,7 @@ def frame_of_parts():
 
 @pytest.mark.parametrize(("found", "message"), OTHERS.items())
 def test_workers_of_another_version_compute_nothing(monkeypatch, found, message):
-    monkeypatch.setattr("pdanon.dask.tasks.get_client", lambda: Client(a=HERE, b=found))
+    monkeypatch.setattr("pdanon.dask.lazy.get_client", lambda: Client(a=HERE, b=found))
     frame = frame_of_parts()
     for call in (
         lambda: frame.txanon.pcta(k=2, m=1),
@@ -50,5 +50,5 @@ def test_workers_of_another_version_compute_nothing(monkeypatch, found, message)
 
 def test_workers_of_this_version_compute(monkeypatch):
     gone = ConnectionResetError()  # of a worker that was killed
-    monkeypatch.setattr("pdanon.dask.tasks.get_client", lambda: Client(a=HERE, b=HERE, c=gone))
+    monkeypatch.setattr("pdanon.dask.lazy.get_client", lambda: Client(a=HERE, b=HERE, c=gone))
     assert frame_of_parts().txanon.pcta(k=2, m=1).rows == 10

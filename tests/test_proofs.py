@@ -33,10 +33,9 @@ import pdanon.stream
 from examples import ALL, examples
 from pdanon import guarantees
 from pdanon.algorithms import engines
-from pdanon.algorithms.engines import plan
+from pdanon.algorithms.engines import plan, suffices
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.skeleton import suffices
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
 from pdanon.itemsets.mapping import label_members

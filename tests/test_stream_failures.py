@@ -24,7 +24,7 @@ from test_stream import partitions, table_of, written
 import pdanon
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
-from pdanon.io import targets
+from pdanon.io import trees
 
 # A column passes through here that tells rows apart.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
@@ -405,8 +405,8 @@ def test_a_claim_that_was_let_go_meanwhile_is_taken_anew(tmp_path, monkeypatch):
 
     opened = []
     monkeypatch.setattr(os, "open", replaced)
-    with targets.lock_target(target):
+    with trees.lock_target(target):
         assert len(opened) == 2
-        with pytest.raises(ParameterError, match="another run"), targets.lock_target(target):
+        with pytest.raises(ParameterError, match="another run"), trees.lock_target(target):
             pass
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ from executors import LastFirst
 import pdanon
 from pdanon import InfeasibleError, ParameterError, Transaction, stream
 from pdanon.errors import ColumnError, FormatError, GuaranteeError
-from pdanon.io import buckets
+from pdanon.io import grouping
 from pdanon.itemsets.arguments import CallError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning", "ignore::pdanon.UselessWarning")
@@ -387,7 +387,7 @@ def test_nothing_is_left_of_a_failed_run(tmp_path, monkeypatch):
     source = write(table(1), tmp_path / "source")
     with pytest.raises(InfeasibleError):
         run(source, tmp_path / "released", "rum_bound", delta=0, block_rows=12)
-    monkeypatch.setattr(buckets, "write_rows", full)
+    monkeypatch.setattr(grouping, "write_rows", full)
     monkeypatch.setattr("pdanon.stream.quasi_files.write_rows", full)
     monkeypatch.setattr("pdanon.algorithms.regions.region_release.write_rows", full)
     with pytest.raises(FormatError, match="cannot be written"):

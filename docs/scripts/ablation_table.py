@@ -36,7 +36,7 @@ from pdanon.algorithms.refinement.nodes import GroupRefinement  # noqa: E402
 from pdanon.algorithms.refinement.sets import ProtectedSets  # noqa: E402
 from pdanon.algorithms.states import sets_search  # noqa: E402
 from pdanon.algorithms.states.clusters import Clusters  # noqa: E402
-from pdanon.algorithms.states.cuts_search import CutRefinement  # noqa: E402
+from pdanon.algorithms.states.cuts import CutRefinement  # noqa: E402
 from pdanon.algorithms.states.sets_search import Refinement, balanced_loss  # noqa: E402
 from pdanon.guarantees import class_audit  # noqa: E402
 from pdanon.itemsets import row_loops  # noqa: E402
@@ -367,7 +367,7 @@ MECHANISMS = [
         "skeleton of rows",
         "stream, dask; m <= 2",
         (
-            "algorithms/skeleton.py",
+            "algorithms/engines.py:suffices Request merge_found decide_in_rounds _attempt _longest",
             "itemsets/encoded_columns.py:PairCounts",
             "_kernels/counting.py:mark_shortened",
             "itemsets/row_loops.py:mark_shortened",
@@ -380,7 +380,7 @@ MECHANISMS = [
     Mechanism(
         "cut_search",
         "optimal, hghs, mhghs",
-        ("_kernels/cut_search.py", "algorithms/states/cuts_search.py:Descent"),
+        ("_kernels/cut_search.py", "algorithms/states/cuts.py:Descent"),
         optimum,
         ("optimal",),
     ),
@@ -391,7 +391,8 @@ MECHANISMS = [
             f"{LOCAL}BlockCut replace _saving _price _publish_node _publish_safe _is_safe_elsewhere force",
             f"{LOCAL}_force _find_rare _block_of _list_rows_with _rare_in_set _tally _extend_rows",
             f"{LOCAL}_rare_in_row _list_labels",
-            "algorithms/states/cuts_search.py",
+            "algorithms/states/cuts.py:NodePrices Scenario _below_only_children",
+            "algorithms/states/cuts.py:Descent _find_threats CutRefinement",
         ),
         lowering,
         ("cuts", "blocks"),
@@ -399,7 +400,7 @@ MECHANISMS = [
     Mechanism(
         "its exchanges of nodes",
         "refine of one cut",
-        (f"{LOCAL}force _force _find_rare", "algorithms/states/cuts_search.py:_exchange"),
+        (f"{LOCAL}force _force _find_rare", "algorithms/states/cuts.py:_exchange"),
         exchanges,
         ("cuts", "cuts, k=2"),
     ),
@@ -458,7 +459,10 @@ MECHANISMS = [
     Mechanism(
         "pieces merged: disk",
         "stream, quasi=",
-        ("io/buckets.py", "stream/quasi_files.py"),
+        (
+            "io/grouping.py:number_buckets pack unpack write_rows read_rows regroup Buckets",
+            "stream/quasi_files.py",
+        ),
         note="cannot: other storage",
     ),
     Mechanism(

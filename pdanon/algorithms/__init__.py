@@ -8,7 +8,6 @@ __all__ = [
     "registry",
     "relational",
     "rt",
-    "skeleton",
     "states",
     "weights",
 ]

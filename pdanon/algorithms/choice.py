@@ -71,9 +71,8 @@ from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.meaning import level_shares, lost_levels
-from pdanon.recoding.release import withhold
+from pdanon.recoding.release import NamedBound, check_max_loss, excess, refuse_loss, withhold
 from pdanon.recoding.result import Anonymized, is_refined
-from pdanon.recoding.upper_bounds import NamedBound, check_max_loss, excess, refuse_loss
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
 _SHOWN = (*READABLE, "values", "meaning")

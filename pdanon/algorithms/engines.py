@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_hashable
 
 from pdanon.algorithms.choice import choose
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.losses import WITH_MEANING
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    REQUEST_PARAMETERS,
     Recodes,
     algorithm as find_algorithm,
     functions,
     of_lists,
     parameters_of,
+    read_request,
     region_parameters,
     with_defaults,
 )
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, read_request
-from pdanon.algorithms.skeleton import Fetch, decide_in_rounds, suffices
-from pdanon.errors import HierarchyError, InfeasibleError, ParameterError
+from pdanon.errors import ColumnError, HierarchyError, InfeasibleError, ParameterError
+from pdanon.guarantees import check_recountable
+from pdanon.guarantees.class_audit import refuse_counts
+from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import materialize
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.units import UnitRows
+from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import check_call, moved
-from pdanon.itemsets.codes import Codes, Itemsets, find_items
-from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts
+from pdanon.itemsets.codes import Codes, Itemsets, encode_visible, find_items
+from pdanon.itemsets.columns import same_label
+from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts, collapse_columns
+from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
-from pdanon.itemsets.validation import check_known
+from pdanon.itemsets.memory import large_arrays_apart, return_unused
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.validation import check_flag, check_known
 from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
 from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
 from pdanon.recoding.meaning import level_shares
+from pdanon.recoding.unit_release import (
+    UnitLines,
+    check_countable,
+    exposure_error,
+    lines_of,
+    local_error,
+)
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
 _REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
@@ -283,3 +301,229 @@ class RecodedRows(NamedTuple):
     n_rows: int
     recoder: Recoder
     fingerprint: int = 0  # of rows that may be others when they are read again
+
+
+# --- Decisions without all distinct rows: by the supports of pairs, and the rows that merges need
+
+# `docs/proofs/lemmas.md` has the proof that the last decision equals that for all rows. It holds for
+# algorithms whose steps depend only on the supports of one and two sets. Interim decisions only choose the
+# rows to fetch.
+
+Rows = TypeVar("Rows")
+
+_LEAST = 3  # items of a row that the supports of pairs do not describe
+# If an interim decision fails, one in so many rows is fetched, the longest ones; then twice as many.
+_FIRST_SHARE = 64
+
+
+def suffices(algorithm: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether a decision for a skeleton equals that for all rows."""
+    # ``parameters`` have the guarantee. Suppressed items and listed constraints need other rows, sensitive
+    # items and refined sets need supports of more items, and a generator would draw another order in each
+    # round.
+    record = ALGORITHMS[algorithm]
+    if not record.by_pairs:
+        return False
+    given = with_defaults(record.function, parameters)
+    guarantee, seed, share = given["guarantee"], given.get("random_state"), given.get("max_suppressed", 0)
+    return (
+        isinstance(guarantee, KmAnonymity)
+        and guarantee.m in (1, 2)
+        and given["refine"] is False
+        and isinstance(share, Real)
+        and share == 0
+        and not isinstance(seed, np.random.Generator)
+    )
+
+
+@frozen
+class Request:
+    """Which rows a decision lacks: those with at least three items that its labels shorten."""
+
+    items: pa.Array  # by code
+    labels: tuple[Codes, ...]  # set of each item in this and all earlier interim decisions, the latest last
+    longest: tuple[int, ...]  # for each of them, the number of items above which all rows are requested
+
+    def find(self, rows: Itemsets) -> SupportIndex | None:
+        """Return the distinct rows that only this decision requests; None if an item is new."""
+        n, lengths = len(self.items), rows.lengths
+        code = find_items(rows.vocabulary, self.items)
+        if (unknown := code < 0).any() and unknown[rows.codes].any():
+            return None
+        latest = np.where(unknown, 0, self.labels[-1][code]).astype(np.int32)
+        shortened = row_loops.mark_shortened(rows.codes, rows.offsets, latest, n)  # or with duplicate items
+        some = rows.take(np.flatnonzero((lengths >= _LEAST) & (shortened | (lengths > self.longest[-1]))))
+        found = SupportIndex(some.codes, some.offsets, rows.n_items, some.weights).recode(code, n)
+        lengths = found.lengths
+        *earlier, now = (
+            row_loops.mark_shortened(found.codes, found.offsets, labels, n) | (lengths > longest)
+            for labels, longest in zip(self.labels, self.longest, strict=True)
+        )
+        for before in earlier:
+            now &= ~before
+        return found.within(now & (lengths >= _LEAST)).distinct()
+
+
+Fetch: TypeAlias = Callable[[Request], Iterable[SupportIndex]]
+
+
+def merge_found(parts: Iterable[SupportIndex]) -> SupportIndex:
+    """Merge the rows that several holders found for a request."""
+    rows, n_items = DistinctRows(), 0
+    for each in parts:
+        n_items = each.n_items
+        rows.add(each.codes, each.offsets, each.weights)
+    return SupportIndex(rows.codes, rows.offsets, n_items, rows.weights)
+
+
+@large_arrays_apart()
+def decide_in_rounds(
+    counts: PairCounts, fetch: Fetch, decide: Callable[[ListColumns], tuple[Decision[Rows], Codes]]
+) -> tuple[Decision[Rows], pd.DataFrame]:
+    """Decide for the supports of pairs, fetching rows until no further one is needed."""
+    # ``decide`` returns a decision without rows, as further ones need their memory.
+    counts, known = counts.sort(), DistinctRows()
+    n, facts = len(counts.items), []
+    same = np.arange(n, dtype=np.int32)
+    request, longest, share = Request(counts.items, (), ()), len(counts.lengths), _FIRST_SHARE
+    while True:
+        return_unused()  # of the rows that were read
+        n_known = len(known.weights)
+        decision, sets, problem = _attempt(decide, counts, known)
+        labels = same if sets is None else sets
+        return_unused()  # of the decision
+        if problem is not None and longest >= _LEAST:
+            # Its labels may merge everything, so they would request all rows.
+            labels, longest, share = same, min(longest - 1, _longest(counts, share)), max(share // 2, 1)
+        request = replace(request, labels=(*request.labels, labels), longest=(*request.longest, longest))
+        n_bytes = 0
+        for each in fetch(request):
+            known.add(each.codes, each.offsets, each.weights)
+            n_bytes += each.codes.nbytes + each.offsets.nbytes + each.weights.nbytes
+        n_found = len(known.weights) - n_known
+        facts.append((len(np.unique(labels)), n_found, n_bytes))
+        if not n_found and problem is not None and longest < _LEAST:
+            raise problem
+        if not n_found and problem is None and decision is not None:
+            return decision, pd.DataFrame(facts, columns=["labels", "rows", "bytes"])
+
+
+def _attempt(
+    decide: Callable[[ListColumns], tuple[Decision[Rows], Codes]], counts: PairCounts, known: DistinctRows
+) -> tuple[Decision[Rows] | None, Codes | None, InfeasibleError | None]:
+    """Return a decision, and why it is none: the reason may be the skeleton, or the rows themselves."""
+    columns = counts.columns(SupportIndex(known.codes, known.offsets, len(counts.items), known.weights))
+    try:
+        with np.errstate(all="ignore"):  # interim supports may be negative, and so have no logarithm
+            decision, labels = decide(columns)
+    except InfeasibleError as error:
+        return None, None, error.with_traceback(None)  # its frames hold the rows
+    problem = decision.problem
+    return decision, labels, None if problem is None else problem.with_traceback(None)
+
+
+def _longest(counts: PairCounts, share: int) -> int:
+    """Return the largest number of items that at least one in so many rows exceed."""
+    longer = np.cumsum(counts.lengths[::-1])[::-1]
+    return int(np.flatnonzero(longer * share >= counts.n_rows)[-1]) - 1
+
+
+# --- Lines in which a person has several
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The columns of lines that name persons and their items, and whether repeated lines count."""
+
+    # ``counts``: whether each line with an item is published or counted, instead of the distinct ones.
+
+    unit: Hashable
+    item: Hashable
+    counts: bool = False
+
+    @classmethod
+    def of(cls, unit: Hashable, item: Hashable, counts: Any) -> Units:
+        """Check the parameters that name the columns of lines."""
+        if item is None:
+            hint = "name the column of items, one per line: item='product' (--item product)"
+            what = "files and partitions are gathered from lines with one item each, not from lists"
+            raise ParameterError(what, where="item", hint=hint)
+        for name, label in {"unit": unit, "item": item}.items():
+            if not is_hashable(label):
+                got = type(label).__name__
+                raise ColumnError("a column is named by its label", where=name, got=got)
+        if same_label(unit, item):
+            hint = "unit names the persons, and item= what they have"
+            raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
+        return cls(unit, item, check_flag(counts, "counts"))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters for a result."""
+        return {"unit": self.unit, "item": self.item, "counts": self.counts}
+
+    def check_parameters(self, parameters: dict[str, Any]) -> None:
+        """Refuse parameters that need all lines at once, or another column."""
+        if parameters.get("keep"):
+            hint = "leave it out, or read the lines into memory: their labels and values are audited together"
+            raise ParameterError("kept columns need all lines at once", where="keep", hint=hint)
+        if parameters.get("private") is not None:
+            hint = "gather the lines first: pdanon.from_long(frame, by='person', item='product')"
+            raise ParameterError("private and unit do not go together", where="private", hint=hint)
+
+    def check_audit(self, guarantee: Guarantee, columns: list[Hashable]) -> None:
+        """Check that the sets or bags of persons suffice for an audit of a table with some columns."""
+        refuse_counts(guarantee, self.counts)
+        if others := [name for name in columns if name not in (self.unit, self.item)]:
+            hint = "leave out these columns, or read the lines into memory: all columns are audited together"
+            what = "other columns of lines need all lines at once"
+            raise ParameterError(what, where="unit", got=f"columns {others}", hint=hint)
+
+
+def encode_units(rows: UnitRows, *, repeats: bool) -> Itemsets:
+    """Return the sets of persons, or their bags, for the rows of a part of a table with whole persons."""
+    found = rows.gather(repeats=repeats)
+    return encode_visible(found.to_arrow()) if repeats else found
+
+
+def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[UnitLines]:
+    """Decide for the sets of persons, and make the lines."""
+    # ``found``: the distinct sets of persons or, if lines count, their bags, with weights. ``decide``: what
+    # decides for distinct transactions. ``units``: the columns of the lines.
+    decision = decide.by_rows(_as_sets(found) if units.counts else found)
+    weights = found.itemsets.weights
+    assert weights is not None  # of distinct sets
+    if units.counts:
+        check_countable(decision.guarantee)
+        rows = _label_lines(found.itemsets, decision.rows, decision.parameters.get("algorithm"))
+        shown = replace(encode_units(rows, repeats=True), weights=weights)
+        audit = check_recountable(decision.guarantee).recount(collapse_columns([[shown]], 1))
+        if not audit.holds:
+            exposures = [f"how often: {audit.rows_at_risk:,}"]
+            raise exposure_error(int(weights.sum()), exposures, counts=True)
+    else:
+        published = decision.rows.publish(found.itemsets)
+        assert published is not None  # all items were counted
+        rows, _ = lines_of(Itemsets.from_arrow(published.to_arrow(), repeats=True))
+    parameters = {**decision.parameters, **units.parameters}
+    return replace(decision.with_rows(UnitLines.of(rows, weights)), parameters=parameters)
+
+
+def _as_sets(units: ListColumns) -> ListColumns:
+    """Return the distinct sets of persons for their bags."""
+    bags = units.itemsets
+    values = bags.vocabulary.dictionary_encode()
+    sets = bags.recode(values.indices.to_numpy(), values.dictionary)
+    return collapse_columns([[sets]], 1)
+
+
+def _label_lines(bags: Itemsets, recoder: Recoder, algorithm: object) -> UnitRows:
+    """Return a line for each item of each person that has a label. A person without labels has one line."""
+    if recoder.parts is not None:
+        raise local_error(algorithm, "leave out counts= (--counts), or ")
+    n_items = len(bags.codes)
+    items = Itemsets(bags.codes, np.arange(n_items + 1), bags.vocabulary, np.zeros(n_items, np.bool_))
+    labels = relabel(items, *recoder.labels, missing_as_empty=True)
+    offsets = labels.offsets[bags.offsets]
+    lists = pa.LargeListArray.from_arrays(offsets, labels.vocabulary.take(pa.array(labels.codes)))
+    return lines_of(Itemsets.from_arrow(lists, repeats=True))[0]

@@ -32,7 +32,7 @@ from pdanon.io.tables import (
     read_secret,
     suffix_hint,
 )
-from pdanon.io.targets import check_absent
+from pdanon.io.trees import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy.schema import read_parameter, read_steps

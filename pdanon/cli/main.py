@@ -20,8 +20,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.algorithms.preparation import prepare
-from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.requests import Parameters, read_named_request
+from pdanon.algorithms.registry import ALGORITHMS, Parameters, read_named_request
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -126,9 +125,9 @@ from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
 from pdanon.policy import Policy, bound_function, release_table, release_writers
 from pdanon.policy.schema import read_steps
+from pdanon.recoding.release import check_max_loss
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk
-from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.recoding.warnings import shortfall
 
 

@@ -13,15 +13,17 @@ from pdanon.accessors import ByPerson
 from pdanon.algorithms.preparation import STEPS
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    REQUEST_PARAMETERS,
+    Parameters,
     algorithm,
     functions,
     of_lists,
     parameters_of,
     region_parameters,
     takes_guarantee,
+    text_parameters,
 )
-from pdanon.algorithms.requests import REQUEST_PARAMETERS, Parameters, text_parameters
-from pdanon.algorithms.rt.merging import MEASURES
+from pdanon.algorithms.rt.rum_bound import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.cards import HEAD
 from pdanon.errors import ParameterError, mask_credentials

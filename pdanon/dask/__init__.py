@@ -23,17 +23,16 @@ from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import read_visible
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
-from pdanon.recoding.release import release
+from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import RecodedColumns
-from pdanon.recoding.upper_bounds import check_max_loss
 
 __all__ = [
     "ByPerson",
@@ -57,7 +56,7 @@ with require_extra("dask"):
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
-    from pdanon.dask.lazy import LazyRelease, check_frame
+    from pdanon.dask.lazy import LazyRelease, check_frame, once
     from pdanon.dask.list_partitions import (
         ByPerson,
         ListPartitions,
@@ -68,7 +67,6 @@ with require_extra("dask"):
         measure_risk,
     )
     from pdanon.dask.quasi_partitions import TablePartitions, audit_partition_classes
-    from pdanon.dask.tasks import once
 
 
 # Dask dispatches on the class of a dtype.

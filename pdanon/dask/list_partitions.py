@@ -14,19 +14,32 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.algorithms.engines import SAMPLE, Plan, RecodedRows, Recoder, plan
+from pdanon.algorithms.engines import (
+    SAMPLE,
+    Plan,
+    RecodedRows,
+    Recoder,
+    Request,
+    Units,
+    decide_lines,
+    encode_units,
+    merge_found,
+    plan,
+)
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.skeleton import Request, merge_found
-from pdanon.algorithms.unit_engine import Units, decide_lines, encode_units
 from pdanon.dask.lazy import (
     LazyRelease,
     Original,
     PartColumns,
     WrittenPartitions,
+    change_error,
     check_frame,
+    compute,
+    each_part,
     join_first,
+    merge_parts,
+    once,
 )
-from pdanon.dask.tasks import change_error, compute, each_part, merge_parts, once
 from pdanon.errors import ColumnError, ItemsetDtypeError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
@@ -43,19 +56,17 @@ from pdanon.io.long import (
 )
 from pdanon.io.units import UnitRows, read_line_items
 from pdanon.itemsets.arguments import called_by_name, unknown_method
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, read_visible
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, label_position, with_column
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, Reader, collapse_columns, gather
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, recount, release
+from pdanon.recoding.release import Facts, check_max_loss, recount, release
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_release import UnitLines
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
-from pdanon.recoding.upper_bounds import check_max_loss
 
 _Join: TypeAlias = Callable[[list[Any]], Gathered]  # merges the distinct rows of partitions
 

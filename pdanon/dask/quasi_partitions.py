@@ -44,10 +44,16 @@ from pdanon.dask.lazy import (
     Original,
     PartColumns,
     WrittenPartitions,
+    change_error,
     check_frame,
+    compute,
+    each_part,
+    exchange,
     join_first,
+    merge_parts,
+    once,
+    persist,
 )
-from pdanon.dask.tasks import change_error, compute, each_part, exchange, merge_parts, once, persist
 from pdanon.errors import ItemsetDtypeError
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.guarantees.class_audit import (
@@ -61,7 +67,7 @@ from pdanon.guarantees.class_audit import (
     read_classes,
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.buckets import number_buckets, pack, regroup, unpack
+from pdanon.io.grouping import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi, release_copy

@@ -23,13 +23,15 @@ from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.losses import check_meaning
 from pdanon.algorithms.preparation import Prepared, Steps, prepare as prepared_of
 from pdanon.algorithms.registry import (
+    Parameters,
     algorithm as named,
     of_lists,
     parameters_of,
     parameters_of_guarantee,
+    read_named_request,
     takes_guarantee,
+    text_parameters,
 )
-from pdanon.algorithms.requests import Parameters, read_named_request, text_parameters
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.cards import Measures
 from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonError, ReleaseWarning, one_line

@@ -21,8 +21,13 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
-from pdanon.evaluation.consistency import Own, check_original, check_release, recount_unmodified
-from pdanon.evaluation.fingerprint import column_contents
+from pdanon.evaluation.fingerprint import (
+    Own,
+    check_original,
+    check_release,
+    column_contents,
+    recount_unmodified,
+)
 from pdanon.evaluation.html import (
     Cell,
     check_head,

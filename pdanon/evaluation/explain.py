@@ -25,10 +25,9 @@ from pdanon.guarantees import (
     PSRules,
     RhoUncertainty,
 )
-from pdanon.guarantees.emptied import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import constraint_table
-from pdanon.guarantees.verdict import Guarantee, threat_table
+from pdanon.guarantees.verdict import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, Guarantee, mark_emptied, threat_table
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_texts
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column

@@ -16,11 +16,10 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds, list_labels
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, read_visible
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions
 from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import find_name

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.cards import PERCENT, SHARES, SIGNS, facts
-from pdanon.evaluation.consistency import check_original, check_release, recount_unmodified
+from pdanon.evaluation.fingerprint import check_original, check_release, recount_unmodified
 from pdanon.evaluation.html import (
     Cell,
     count,

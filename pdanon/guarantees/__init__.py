@@ -11,8 +11,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.independent import SECONDS, count_again
-from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
-from pdanon.guarantees.k_map import KMap
+from pdanon.guarantees.k_anonymity import KAnonymity, KMap, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm, list_labels
 from pdanon.guarantees.km import AllItemsets, KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_seconds
@@ -21,10 +20,9 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import find_items, item_array
+from pdanon.itemsets.codes import find_items, item_array, without_items
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.mapping import mapping_values
-from pdanon.itemsets.multisets import without_items
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_flag, is_number
 

@@ -13,10 +13,9 @@ import pyarrow as pa
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets, minimal_sets, secret_totals
-from pdanon.guarantees.emptied import add_emptied, count_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_share, format_share
-from pdanon.guarantees.verdict import Audit, ListModel, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, add_emptied, count_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_array
 from pdanon.itemsets.columns import names_column

@@ -18,6 +18,7 @@ from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
 from pdanon.guarantees.verdict import Audit, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
+from pdanon.itemsets.codes import read_visible
 from pdanon.itemsets.lists import (
     Codes,
     Mask,
@@ -29,7 +30,6 @@ from pdanon.itemsets.lists import (
     ranges,
     sums,
 )
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
 from pdanon.itemsets.validation import check_flag
 

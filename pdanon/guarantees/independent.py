@@ -23,7 +23,6 @@ from pandas.api.types import is_hashable, is_object_dtype
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning, warn
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
-from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
@@ -31,7 +30,7 @@ from pdanon.guarantees.named import MappedItems, NamedItems
 from pdanon.guarantees.ps import AllRules, PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import GROUP, SensitiveGroups
-from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.guarantees.verdict import Audit, Guarantee, Suppression
 from pdanon.itemsets.chunks import NAMES, ChunkTable
 from pdanon.itemsets.columns import (
     ROW_TYPES,

@@ -12,17 +12,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import Breaches
-from pdanon.guarantees.emptied import Suppression, mark_emptied
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_labels
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, format_labels
-from pdanon.guarantees.verdict import Audit, Model, Reasons, threat_table
+from pdanon.guarantees.verdict import Audit, Model, Reasons, Suppression, mark_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns, read_visible
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import number_distinct, offsets_of
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemsets
 from pdanon.itemsets.validation import check_count
 

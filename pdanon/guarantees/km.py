@@ -12,10 +12,9 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.guarantees.breaches import Breaches, split_rows
-from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
 from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
-from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Threats
+from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Suppression, Threats, counts_emptied
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
-from pdanon.guarantees.emptied import Suppression
+from pdanon.guarantees.verdict import Suppression
 from pdanon.hierarchy.sources import Range, RangeSearch
 from pdanon.itemsets.codes import (
     Codes,
@@ -26,13 +26,13 @@ from pdanon.itemsets.codes import (
     Numbers,
     canonical_rows,
     find_items,
+    first_copies,
     item_array,
     item_texts,
 )
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import append_rows, distinct, offsets_of, to_numpy
 from pdanon.itemsets.mapping import global_mapping, is_kept, label_members, mapping_labels, mapping_values
-from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.support import ItemsetTable
 from pdanon.itemsets.validation import check_path, format_positions, is_code_file
 

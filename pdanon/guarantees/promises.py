@@ -9,8 +9,7 @@ from typing import Any
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
-from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
-from pdanon.guarantees.k_map import KMap
+from pdanon.guarantees.k_anonymity import KAnonymity, KMap, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.named import NamedItems

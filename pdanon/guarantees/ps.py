@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.breaches import Breaches, minimal_sets
-from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.named import (
     UNKNOWN,
     MappedItems,
@@ -37,18 +36,17 @@ from pdanon.guarantees.parameters import (
     check_size,
     format_share,
 )
-from pdanon.guarantees.verdict import Audit, ListModel, threat_table
+from pdanon.guarantees.verdict import Audit, ListModel, counts_emptied, threat_table
 from pdanon.io.parquet import read_parquet
 from pdanon.io.text import read_csv
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, canonical_rows
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, canonical_rows, first_copies
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
 from pdanon.itemsets.mapping import mapping_values
-from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import (
     ItemsetTable,

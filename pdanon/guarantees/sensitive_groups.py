@@ -11,18 +11,16 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.guarantees.emptied import count_emptied, list_emptied
 from pdanon.guarantees.km import expose_itemsets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
-from pdanon.guarantees.verdict import Audit, Exposure, Model, threat_table
+from pdanon.guarantees.verdict import Audit, Exposure, Model, count_emptied, list_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.dtype import arrow_values, text_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, to_numpy
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.validation import check_count, describe
 

@@ -32,7 +32,17 @@ from pdanon.guarantees.km import (
 from pdanon.guarantees.named import SUPPRESSED, UNKNOWN, label_codes, refuse_members
 from pdanon.guarantees.verdict import Audit, Exposure, Guarantee, Reasons
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_texts
+from pdanon.itemsets.codes import (
+    Codes,
+    Itemsets,
+    Mask,
+    Numbers,
+    Offsets,
+    find_items,
+    first_copies,
+    item_texts,
+    read_visible,
+)
 from pdanon.itemsets.columns import find_column, find_quasi, label_position
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, number_distinct, offsets_of, to_numpy
@@ -43,7 +53,6 @@ from pdanon.itemsets.mapping import (
     set_labels,
     without_deletions,
 )
-from pdanon.itemsets.multisets import first_copies, read_visible
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets
 from pdanon.itemsets.timing import part_done
 from pdanon.itemsets.validation import check_frame

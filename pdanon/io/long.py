@@ -15,7 +15,7 @@ from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, Person
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers, read_in_order
 from pdanon.itemsets.columns import (
     check_new,
     column_labels,
@@ -29,7 +29,6 @@ from pdanon.itemsets.columns import (
 from pdanon.itemsets.dtype import arrow_values, type_name
 from pdanon.itemsets.equality import pair_numbers, value_numbers
 from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items
-from pdanon.itemsets.multisets import read_in_order
 from pdanon.itemsets.table_hints import is_named_for_persons, text_hint
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 

@@ -48,15 +48,22 @@ from pdanon.io.lines import (
     read_lines,
 )
 from pdanon.io.long import from_long, from_wide, number_persons, read_items, refuse_published_persons, to_long
-from pdanon.io.objects import from_json, split_objects
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
-from pdanon.io.text import escape_frame, from_text, read_csv, to_csv, to_text, warn_of_formulas
-from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts
+from pdanon.io.text import (
+    escape_frame,
+    from_json,
+    from_text,
+    read_csv,
+    split_objects,
+    to_csv,
+    to_text,
+    warn_of_formulas,
+)
+from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column, may_hold_lists
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import check_known, check_path, is_uri
 
 # --- Forms, and their conversion into frames, usually with one row per person

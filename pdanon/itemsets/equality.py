@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import counting
 from pdanon.errors import PdanonError
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, read_in_order
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import item_type, number_distinct
-from pdanon.itemsets.multisets import read_in_order
 
 
 class DistinctRows:

@@ -14,12 +14,16 @@ import pandas as pd
 from pdanon import stream
 from pdanon.accessors import ByPerson, by
 from pdanon.algorithms.preparation import Prepared, check_steps, prepare
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, region_parameters, takes_guarantee
-from pdanon.algorithms.requests import (
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
     REQUEST_PARAMETERS,
     Parameters,
+    algorithm,
+    of_lists,
     read_named_request,
     read_request,
+    region_parameters,
+    takes_guarantee,
     text_parameters,
 )
 from pdanon.cards import HEAD
@@ -46,8 +50,7 @@ from pdanon.io.tables import (
     write_table,
     write_whole,
 )
-from pdanon.io.targets import check_absent
-from pdanon.io.trees import ParquetTree
+from pdanon.io.trees import ParquetTree, check_absent
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.threads import config
@@ -65,9 +68,9 @@ from pdanon.itemsets.validation import (
 )
 from pdanon.policy import schema
 from pdanon.recoding.labels import check_labels
+from pdanon.recoding.release import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import check_max_risk, index_levels, refuse_risk
-from pdanon.recoding.upper_bounds import check_max_loss, refuse_loss
 from pdanon.stream import Streamed
 
 __all__ = ["Policy"]

@@ -12,8 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import pandas as pd
 
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
-from pdanon.algorithms.requests import Parameters
+from pdanon.algorithms.registry import ALGORITHMS, Parameters, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.cards import HEAD
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse

@@ -1,24 +1,29 @@
-"""Decisions of algorithms, before their rows are written."""
+"""Decisions of algorithms, before their rows are written, and rows that suppression would empty."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from fractions import Fraction
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
+from pdanon.guarantees import Coherence, PrivacyConstraints, PSRules, PublicK, TransactionalK
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.encoded_columns import ListColumns, write_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Floats
+from pdanon.itemsets.lists import Floats, mask_at, offsets_of, sums
+from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.bounds import Bound
-from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.risk import risk_of_lists
@@ -125,3 +130,160 @@ def decide_lists(
     known = guarantee.with_mapping(mapping)
     risk = partial(risk_of_lists, guarantee, columns.itemsets, recoding.targets, remaining.index)
     return Decision(rows, known, mapping, loss, parameters or {}, trace, problem, risk)
+
+
+# --- Emptied rows: if suppression would empty fewer than k rows, it empties k
+
+# A row without labels reveals that all of its items were suppressed, to an attacker who knew of any. It must
+# therefore look like k - 1 others.
+
+
+# Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.
+_OTHERWISE = (Coherence, PublicK, TransactionalK)
+
+
+def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee) -> Recoding:
+    """Suppress further items of a table until no row, or at least k rows, are emptied."""
+    # Without a k, nothing is changed. Suppressing a label changes the support of no itemset of other labels,
+    # so guarantees about published itemsets still hold. A guarantee about itemsets of original items covers
+    # their remaining labels, which may be rare. A label of each rare itemset is then suppressed as well. If
+    # that breaks a rule of `PSRules`, the release is infeasible.
+    k = getattr(guarantee, "k", None)
+    if k is None or isinstance(guarantee, _OTHERWISE):
+        return recoding
+    itemsets, safe = columns.itemsets, recoding
+    while True:
+        found = with_enough_emptied(recoding, itemsets, k)
+        if found is safe or not isinstance(guarantee, (PrivacyConstraints, PSRules)):
+            return found
+        known, published = guarantee.with_mapping(mapping_table(itemsets, found)), found.apply(itemsets)
+        assert isinstance(published, Itemsets)  # a global recoding has no bags
+        audit = known.recount(replace(columns, itemsets=published))
+        if audit.holds:
+            return found
+        recoding = _without_threats(found, itemsets, Itemsets.from_series(audit.threats["itemset"]))
+
+
+def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recoding:
+    """Suppress further labels of a table with emptied rows, but fewer than k."""
+    # The same object is returned if nothing changes.
+    if (recoding.targets >= 0).all():
+        return recoding
+    became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets
+    units = became.astype(np.int64)
+    if recoding.groups is not None:  # each group has its own labels
+        units += recoding.groups[itemsets.rows] * np.int64(len(recoding.labels))
+        units[became < 0] = -1
+    gone = labels_to_suppress(units, itemsets, k)
+    return _without(recoding, itemsets, units, gone) if len(gone) else recoding
+
+
+def labels_to_suppress(
+    units: Numbers,
+    itemsets: Itemsets,
+    k: int,
+    class_of: Numbers | None = None,
+) -> Numbers:
+    """Return the numbers of the labels that `with_enough_emptied` suppresses."""
+    # ``units`` has the number of the label of each occurrence; -1 if it is suppressed. Each group of a local
+    # recoding has its own numbers. ``class_of`` is the class of each row, one or several groups of a local
+    # recoding; by default all rows are one class.
+    weights = SupportIndex.of(itemsets).weights
+    labelled = mask_at(itemsets.n_rows, itemsets.rows[units >= 0])
+    emptied = (itemsets.lengths > 0) & ~labelled
+    if class_of is None:
+        class_of = np.zeros(itemsets.n_rows, np.int64)
+    counts = sums(class_of[emptied], weights[emptied], int(class_of.max(initial=0)) + 1)
+    few = (counts > 0) & (counts < k)
+    rows = np.flatnonzero(labelled & few[class_of])
+    rows = rows[np.argsort(class_of[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(class_of[rows])) + 1
+    gone = [np.zeros(0, np.int64)]
+    for own in filter(len, np.split(rows, starts)):
+        there = int(counts[class_of[own[0]]])
+        gone.append(_cheapest_of(itemsets, own, units, weights, k - there))
+    return np.concatenate(gone)
+
+
+def _without(recoding: Recoding, itemsets: Itemsets, units: Numbers, gone: Numbers) -> Recoding:
+    """Suppress labels, given the number of the label of each occurrence."""
+    lost = np.isin(units, gone) & (units >= 0)
+    targets = recoding.targets.copy()
+    targets[itemsets.codes[lost] if recoding.groups is None else lost] = -1
+    return replace(recoding, targets=targets)
+
+
+def _cheapest_of(
+    itemsets: Itemsets,
+    rows: Numbers,
+    units: Numbers,
+    weights: Numbers,
+    need: int,
+) -> Numbers:
+    """Return labels to suppress so that at least ``need`` of the rows are empty."""
+    places = itemsets.places(rows)
+    offsets = offsets_of(itemsets.lengths[rows])
+    shown = units[places] >= 0
+    offsets = offsets_of(shown)[offsets]
+    names, codes = np.unique(units[places[shown]], return_inverse=True)
+    first = np.full(len(names), itemsets.n_items)  # labels are ordered by their first items
+    np.minimum.at(first, codes, itemsets.codes[places[shown]])
+    order = np.lexsort((names, first))
+    names, codes = names[order], np.argsort(order)[codes]
+    occurrences = sums(codes, np.repeat(weights[rows], np.diff(offsets)), len(names))
+    index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
+    index = index.recode(np.arange(len(names)), len(names)).distinct()  # each label once in a row
+    return names[_cheapest(index, occurrences, need)]
+
+
+def _cheapest(index: SupportIndex, occurrences: Numbers, need: int) -> NDArray[np.intp]:
+    """Return labels with few occurrences that empty at least ``need`` rows; all labels if there are fewer."""
+    # A step suppresses all labels of a distinct row: the row with the fewest occurrences for each row that it
+    # empties (ties: fewer labels, then label order). In the end, unnecessary labels are restored, those with
+    # the most occurrences first (ties: label order).
+    gone = np.zeros(index.n_items, np.bool_)
+    while True:
+        left = index.keep_items(~gone).distinct()
+        filled = left.lengths > 0
+        lacking = need - int(left.weights[~filled].sum())
+        if lacking <= 0 or not filled.any():
+            break
+        rows = left.table(left.weights).take(filled).ordered()
+        prices = np.add.reduceat(occurrences[rows.codes], rows.offsets[:-1])
+        gains = np.minimum(rows.supports, lacking)
+        order = np.lexsort((prices, gains))
+        cheapest = order[np.flatnonzero(np.diff(gains[order], prepend=-1))].tolist()  # one of each gain
+        best = min(cheapest, key=lambda row: (Fraction(int(prices[row]), int(gains[row])), row))
+        gone[rows.codes[rows.offsets[best] : rows.offsets[best + 1]]] = True
+    spare = -lacking
+    emptied = index.within(index.keep_items(~gone).lengths == 0)
+    starts, holders, _ = emptied.transpose
+    is_empty = np.ones(len(emptied.weights), np.bool_)
+    for label in sorted(np.flatnonzero(gone).tolist(), key=lambda each: (-occurrences[each], each)):
+        own = holders[starts[label] : starts[label + 1]]
+        own = own[is_empty[own]]
+        if (back := int(emptied.weights[own].sum())) <= spare:
+            gone[label], spare = False, spare - back
+            is_empty[own] = False
+    return np.flatnonzero(gone)
+
+
+def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) -> Recoding:
+    """Suppress the label with the fewest occurrences of each threat (ties: label order)."""
+    if not len(threats.lengths) or not threats.lengths.all():
+        raise InfeasibleError(
+            "fewer than k rows would lose all their items, and hiding them breaks the guarantee",
+            where="k",
+            hint="choose a smaller k",
+        )
+    became = recoding.targets[itemsets.codes]
+    kept = became >= 0
+    weights = SupportIndex.of(itemsets).weights[itemsets.rows[kept]]
+    occurrences = sums(became[kept], weights, len(recoding.labels))
+    place = {text: label for label, text in enumerate(recoding.labels.cast(pa.string()).to_pylist())}
+    label_of: Codes = np.array([place[text] for text in threats.texts()], np.int32)
+    gone = [
+        min(label_of[threats.codes[start:end]].tolist(), key=lambda each: (occurrences[each], each))
+        for start, end in zip(threats.offsets[:-1].tolist(), threats.offsets[1:].tolist(), strict=True)
+    ]
+    return _without(recoding, itemsets, became.astype(np.int64), np.array(gone, np.int64))

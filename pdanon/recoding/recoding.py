@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.emptied import EMPTY_ROWS
+from pdanon.guarantees.verdict import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import (
     Codes,

@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, warn
+from pdanon.guarantees.class_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.k_anonymity import TransactionalK
 from pdanon.guarantees.km import KmAnonymity
-from pdanon.guarantees.unit_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.long import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable

@@ -20,7 +20,7 @@ from pdanon.guarantees import PublicK
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import (
     column_labels,
     is_list_column,
@@ -30,7 +30,6 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.equality import pair_numbers, value_numbers
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 from pdanon.recoding.risk import Visible, hidden_items, is_hidden_item, known_items

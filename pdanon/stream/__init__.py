@@ -23,18 +23,16 @@ from pdanon.guarantees.class_audit import ByClasses, ClassColumns, audit_parts, 
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import MEMORY, group_lines
-from pdanon.io.targets import lock_target
-from pdanon.io.trees import ParquetTree
+from pdanon.io.trees import ParquetTree, lock_target
 from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import encode_visible
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path
-from pdanon.recoding.release import release
+from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
-from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.list_files import ListFiles, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
 from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows, open_paths

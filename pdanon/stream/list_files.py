@@ -10,16 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from pdanon.algorithms.engines import Plan, RecodedRows, Recoder
-from pdanon.algorithms.skeleton import Request
+from pdanon.algorithms.engines import Plan, RecodedRows, Recoder, Request
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, encode_visible
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, collapse_columns, gather
 from pdanon.itemsets.memory import return_unused
-from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.recoding.decision import Decision

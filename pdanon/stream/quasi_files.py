@@ -45,12 +45,11 @@ from pdanon.guarantees.class_audit import (
     read_classes,
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.buckets import Buckets, number_buckets, read_rows, regroup, write_rows
 from pdanon.io.files import Draft
+from pdanon.io.grouping import Buckets, number_buckets, read_rows, regroup, write_rows
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import write_confidential_parts
-from pdanon.io.targets import report_write_errors
-from pdanon.io.trees import ParquetTree, decode_type, open_writer
+from pdanon.io.trees import ParquetTree, decode_type, open_writer, report_write_errors
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views

@@ -18,8 +18,7 @@ from pdanon.errors import FormatError, PdanonError, read_safely
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
-from pdanon.io.targets import check_mapping_file, check_target, draft_target, write_mapping
-from pdanon.io.trees import ParquetTree
+from pdanon.io.trees import ParquetTree, check_mapping_file, check_target, draft_target, write_mapping
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import fits
 from pdanon.itemsets.timing import Report, progress_bar, shows_progress

@@ -15,29 +15,25 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdanon.algorithms.engines import Plan, plan
+from pdanon.algorithms.engines import Plan, Units, decide_lines, plan
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.algorithms.unit_engine import Units, decide_lines
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import sync_file
 from pdanon.io.grouping import gather_units
 from pdanon.io.tables import write_confidential
-from pdanon.io.targets import lock_target
-from pdanon.io.trees import ParquetTree
+from pdanon.io.trees import ParquetTree, lock_target
 from pdanon.itemsets.arguments import called_by_name, unknown_method
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, encode_visible
 from pdanon.itemsets.encoded_columns import ListColumns, collapse_columns
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.timing import progress_bar, show_activity
 from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, release
+from pdanon.recoding.release import Facts, check_max_loss, release
 from pdanon.recoding.unit_release import UnitLines
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, check_max_risk
-from pdanon.recoding.upper_bounds import check_max_loss
 from pdanon.stream.streamed import (
     Source,
     Streamed,

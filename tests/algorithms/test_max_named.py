@@ -8,7 +8,7 @@ from conftest import frame_of
 
 import pdanon
 from pdanon import InfeasibleError, ParameterError
-from pdanon.recoding import upper_bounds
+from pdanon.recoding import release
 
 
 def kinds(n, seed, n_kinds=8, n_each=5):
@@ -49,8 +49,8 @@ def test_a_bound_raises_k_and_promises_the_given_one():
 
 
 def test_what_is_printed_belongs_to_the_promised_k(monkeypatch):
-    monkeypatch.setattr(upper_bounds, "_PERSONS", 60)
-    monkeypatch.setattr(upper_bounds, "_SPLITS", 1)
+    monkeypatch.setattr(release, "_PERSONS", 60)
+    monkeypatch.setattr(release, "_SPLITS", 1)
     table = kinds(200, 3, 4, 3)
     free = table.txanon.anonymize(k=3, m=2, max_named=1)
     result = table.txanon.anonymize(k=3, m=2, max_named=0.15)
@@ -72,8 +72,8 @@ def test_what_is_printed_belongs_to_the_promised_k(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::pdanon.errors.IdentifierWarning")
 def test_unmodified_columns_are_counted_with_the_promised_k(monkeypatch):
-    monkeypatch.setattr(upper_bounds, "_PERSONS", 60)
-    monkeypatch.setattr(upper_bounds, "_SPLITS", 1)
+    monkeypatch.setattr(release, "_PERSONS", 60)
+    monkeypatch.setattr(release, "_SPLITS", 1)
     table = kinds(200, 3, 4, 3).assign(store=["n", "s", "e", "w"] * 50)
     result = table.txanon.anonymize(k=3, m=2, max_named=0.15)
     assert result.parameters["decided_k"] > 3

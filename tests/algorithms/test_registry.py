@@ -15,7 +15,7 @@ from pdanon import KAnonymity, KKm, KmAnonymity, ParameterError, Policy
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms.choice import steps
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, Way, algorithm, parameters_of, register
-from pdanon.algorithms.relational.mondrian import cut_boxes
+from pdanon.algorithms.relational.groups import cut_boxes
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets import SupportIndex
 from pdanon.recoding import Recoding, decide_lists

@@ -14,8 +14,7 @@ import pdanon
 from examples import examples, seeds, some
 from pdanon import stream
 from pdanon.algorithms import engines
-from pdanon.algorithms.engines import Recoder, plan
-from pdanon.algorithms.skeleton import Request, suffices
+from pdanon.algorithms.engines import Recoder, Request, plan, suffices
 from pdanon.errors import GuaranteeError, InfeasibleError
 from pdanon.itemsets import encoded_columns
 from pdanon.itemsets.codes import Itemsets

@@ -16,8 +16,8 @@ from test_evidence import RELEASES, people
 
 import pdanon
 from pdanon import GuaranteeError, ParameterError
-from pdanon.evaluation.consistency import check_original, check_release
 from pdanon.evaluation.evidence import collect
+from pdanon.evaluation.fingerprint import check_original, check_release
 from pdanon.evaluation.report import render
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from pdanon.io.buckets import _TOGETHER, Buckets
+from pdanon.io.grouping import _TOGETHER, Buckets
 
 
 def _numbered(first: int, buckets: list[int]) -> pa.Table:

@@ -198,7 +198,7 @@ def test_no_more_memory_is_required_than_needed(monkeypatch, name):
         required.append(n_bytes)
 
     monkeypatch.setattr("pdanon.algorithms.relational.quasi.require_memory", require)
-    monkeypatch.setattr("pdanon.algorithms.relational.incognito.require_memory", require)
+    monkeypatch.setattr("pdanon.algorithms.relational.global_recoding.require_memory", require)
     rng, rows = np.random.default_rng(0), 1000
     columns = {f"q{number}": rng.choice([*"abcdefgh"], rows) for number in range(3)}
     tracemalloc.start()

@@ -13,8 +13,7 @@ from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon import TransactionalK
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.codes import Itemsets, read_visible
 
 ROWS = st.lists(st.none() | st.lists(st.sampled_from("abc"), max_size=5), max_size=10)
 LAYOUTS = [

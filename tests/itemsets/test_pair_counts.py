@@ -8,9 +8,8 @@ import pytest
 
 from examples import seeds
 from pdanon.itemsets import encoded_columns
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, encode_visible
 from pdanon.itemsets.encoded_columns import ListColumns, PairCounts, collapse_columns, gather
-from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.support import SupportIndex
 
 

@@ -13,7 +13,7 @@ import pdanon.stream
 from pdanon import InfeasibleError, ParameterError
 from pdanon.cli.main import main
 from pdanon.io.datasets import make_baskets
-from pdanon.recoding.upper_bounds import refuse_loss
+from pdanon.recoding.release import refuse_loss
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pdanon.algorithms.items._starting import StartCut
-from pdanon.algorithms.states.cuts import CutTask, merge_empty_rows
-from pdanon.algorithms.states.cuts_search import NodePrices, Scenario
+from pdanon.algorithms.states.cuts import CutTask, NodePrices, Scenario, merge_empty_rows
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit, check_k
@@ -22,8 +21,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.emptied import labels_to_suppress
+from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
 

@@ -16,7 +16,7 @@ from pdanon.algorithms.items._generalization import decide_nodes
 from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
-from pdanon.algorithms.states.diverse_sets import check_diverse
+from pdanon.algorithms.states.rules import check_diverse
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k

@@ -30,8 +30,7 @@ from pdanon.itemsets.support import SupportIndex, by_support, check_feasible, cs
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.counts import FEW
-from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.emptied import hide_emptied
+from pdanon.recoding.decision import ListDecision, decide_lists, hide_emptied
 from pdanon.recoding.loss import Remaining, draw_pairs, pair_error
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized

@@ -14,8 +14,7 @@ from pdanon.algorithms.items._generalization import (
     decide_priced_nodes,
 )
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.cuts_search import BASES, Descent, NodePrices, Scenario
+from pdanon.algorithms.states.cuts import BASES, CutTask, Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike

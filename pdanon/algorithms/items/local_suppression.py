@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
-from pdanon.algorithms.states.diverse_sets import check_diverse
+from pdanon.algorithms.states.rules import check_diverse
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
@@ -32,8 +32,7 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, rank
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.bounds import bound_deletions
-from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.emptied import labels_to_suppress
+from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppress
 from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
 

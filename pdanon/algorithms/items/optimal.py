@@ -16,8 +16,7 @@ from pdanon._kernels import cut_search
 from pdanon.algorithms.items._generalization import choose_scenario, started_task
 from pdanon.algorithms.items.hghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut, CutTask
-from pdanon.algorithms.states.cuts_search import Descent, NodePrices, Scenario
+from pdanon.algorithms.states.cuts import Cut, CutTask, Descent, NodePrices, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit, check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike

@@ -12,7 +12,7 @@ import pandas as pd
 from pdanon.algorithms.items._starting import Start, clusters_of
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
-from pdanon.algorithms.states.diverse_sets import DiverseSets, check_diverse
+from pdanon.algorithms.states.rules import DiverseSets, check_diverse
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import importance, item_weights
 from pdanon.errors import InfeasibleError

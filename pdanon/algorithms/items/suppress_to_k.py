@@ -16,16 +16,15 @@ from pdanon.algorithms.states.rules import too_many
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.coherence import PublicAndPrivate, knowable_items
-from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import least_share
+from pdanon.guarantees.verdict import ROWS_WITHOUT_PUBLIC
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Mask
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import ListDecision, decide_lists
-from pdanon.recoding.emptied import with_enough_emptied
+from pdanon.recoding.decision import ListDecision, decide_lists, with_enough_emptied
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
 

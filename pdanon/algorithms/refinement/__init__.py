@@ -14,13 +14,12 @@ from pdanon.algorithms.refinement.nodes import refine_classes, refine_cuts, refi
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.states.timed_search import Clock
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.timing import Clock, show_activity
 from pdanon.recoding.result import Anonymized, recoded_column
 
 __all__ = ["refine"]

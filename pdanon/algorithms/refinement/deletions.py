@@ -11,13 +11,12 @@ from pdanon.algorithms.items.local_suppression import LabelTable
 from pdanon.algorithms.refinement.nodes import check_mapping
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.states.deletions import Start
-from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.algorithms.weights import importance
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.lists import Mask, Numbers, mask_at
-from pdanon.itemsets.timing import TimeLimitError, limit_time, part_done
+from pdanon.itemsets.timing import Clock, TimedSearch, TimeLimitError, limit_time, part_done
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized, other_frame
 

@@ -21,10 +21,16 @@ from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import ClassSearch, keep_occurring
 from pdanon.algorithms.states.clusters import first_members
-from pdanon.algorithms.states.cuts import LeafRows, by_first_row, merge_empty_rows, node_counts
-from pdanon.algorithms.states.cuts_search import BASES, CutRefinement, NodePrices
+from pdanon.algorithms.states.cuts import (
+    BASES,
+    CutRefinement,
+    LeafRows,
+    NodePrices,
+    by_first_row,
+    merge_empty_rows,
+    node_counts,
+)
 from pdanon.algorithms.states.sets_search import Refinement, balanced_loss, suppressed_cost
-from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy
@@ -34,6 +40,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import ranges, to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import Clock, TimedSearch
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table

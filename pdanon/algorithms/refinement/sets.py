@@ -15,7 +15,6 @@ from pdanon.algorithms.relational.quasi import split_groups
 from pdanon.algorithms.states.clusters import ItemOrder
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Nearness, Price, Refinement
-from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
@@ -23,6 +22,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.dtype import number_texts
 from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.timing import Clock, TimedSearch
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.states.cuts_search import BASES
+from pdanon.algorithms.states.cuts import BASES
 from pdanon.algorithms.states.sets_search import balanced_loss
-from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns, encode_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
-from pdanon.itemsets.timing import is_over
+from pdanon.itemsets.timing import Clock, TimedSearch, is_over
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
 from pdanon.recoding.decision import ListDecision, decide_lists

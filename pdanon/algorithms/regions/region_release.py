@@ -22,10 +22,10 @@ from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, c
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import KAnonymity
-from pdanon.guarantees.emptied import Suppression
 from pdanon.guarantees.named import MappedItems
 from pdanon.guarantees.parameters import check_k, check_share
-from pdanon.io.buckets import pack, read_bucket, read_rows, unpack, write_rows
+from pdanon.guarantees.verdict import Suppression
+from pdanon.io.grouping import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy

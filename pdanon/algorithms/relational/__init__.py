@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pdanon.algorithms.registry import register
-from pdanon.algorithms.relational import cluster, full_subtree, incognito, mondrian, top_down
+from pdanon.algorithms.relational import global_recoding, groups
 
 __all__: list[str] = []
 
 # The order of registration is the order in every list of algorithms.
-register(cluster.CLUSTER, cluster.K_MEMBER)
-register(*(each.RECORD for each in (mondrian, top_down, incognito, full_subtree)))
+register(groups.CLUSTER, groups.K_MEMBER, groups.MONDRIAN)
+register(global_recoding.TOP_DOWN, global_recoding.INCOGNITO, global_recoding.FULL_SUBTREE)

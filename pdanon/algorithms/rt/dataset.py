@@ -14,17 +14,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS, Algorithm
-from pdanon.algorithms.relational.mondrian import cut_evenly
+from pdanon.algorithms.relational.groups import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.emptied import EMPTY_ROWS, mark_emptied
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
+from pdanon.guarantees.verdict import EMPTY_ROWS, mark_emptied
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column
@@ -33,8 +33,7 @@ from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.threads import Share, sharing
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
-from pdanon.recoding.decision import Decision
-from pdanon.recoding.emptied import labels_to_suppress
+from pdanon.recoding.decision import Decision, labels_to_suppress
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table, number_changes
 from pdanon.recoding.release import FrameWriter, release

@@ -15,11 +15,9 @@ import pyarrow as pa
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states.clusters import first_members
-from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
-from pdanon.algorithms.states.cuts_search import BASES, CutRefinement
-from pdanon.algorithms.states.diverse_sets import DiverseSets
+from pdanon.algorithms.states.cuts import BASES, Cut, CutRefinement, CutTask, check_parts
+from pdanon.algorithms.states.rules import DiverseSets
 from pdanon.algorithms.states.sets_search import Refinement
-from pdanon.algorithms.states.timed_search import Clock
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KKm, KLm, KmAnonymity
@@ -34,9 +32,9 @@ from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, distinct, sums
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import report_nothing
+from pdanon.itemsets.timing import Clock, report_nothing
 from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
-from pdanon.recoding.emptied import labels_to_suppress
+from pdanon.recoding.decision import labels_to_suppress
 
 
 @constructed_by_name

@@ -3,9 +3,6 @@
 __all__ = [
     "clusters",
     "cuts",
-    "cuts_search",
-    "diverse_sets",
     "rules",
     "sets_search",
-    "timed_search",
 ]

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from pdanon._kernels import constraint_annealing, set_annealing, set_moves
 from pdanon._kernels.rare_clusters import LargerItemsets
 from pdanon.algorithms.states.clusters import Clusters, first_members
-from pdanon.algorithms.states.timed_search import Clock, TimedSearch
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -29,7 +28,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, no_itemsets
 from pdanon.itemsets.threads import share
-from pdanon.itemsets.timing import Pace, Report, time_spent
+from pdanon.itemsets.timing import Clock, Pace, Report, TimedSearch, time_spent
 
 # --- Annealing
 

@@ -16,11 +16,10 @@ from pdanon.guarantees.named import NamedItems, named_labels
 from pdanon.guarantees.parameters import check_finite_m
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.lists import offsets_of, ranges, sums
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import MOST_ITEMSETS, SupportIndex, csr
 from pdanon.itemsets.timing import check_time, show_activity
 from pdanon.itemsets.validation import check_count, check_frame

@@ -18,11 +18,10 @@ from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import find_columns, find_quasi, list_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Floats
-from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame

@@ -15,8 +15,7 @@ from naive.cuts import hierarchy_of, trees
 import pdanon
 from examples import examples
 from pdanon.algorithms.items.hghs import paths
-from pdanon.algorithms.states.cuts import CutTask
-from pdanon.algorithms.states.cuts_search import Descent
+from pdanon.algorithms.states.cuts import CutTask, Descent
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing

@@ -40,7 +40,7 @@ from test_rt import (
 import pdanon
 from examples import examples
 from pdanon import InfeasibleError, KKm, KLm, ParameterError, Transaction
-from pdanon.algorithms.relational.mondrian import cut_evenly
+from pdanon.algorithms.relational.groups import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt import dataset
 from pdanon.algorithms.rt.dataset import Dataset

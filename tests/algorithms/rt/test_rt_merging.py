@@ -16,7 +16,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import Merging, Rum, best_candidate, distances, merge_next
+from pdanon.algorithms.rt.rum_bound import Merging, Rum, best_candidate, distances, merge_next
 from pdanon.itemsets.codes import Itemsets
 
 # --- the running example of the paper

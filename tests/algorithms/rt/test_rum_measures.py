@@ -18,7 +18,7 @@ from examples import examples
 from pdanon import InfeasibleError, ParameterError
 from pdanon.algorithms.relational.quasi import QuasiTable, column_weights
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.merging import MEASURES, Merging, Rum, merge_next
+from pdanon.algorithms.rt.rum_bound import MEASURES, Merging, Rum, merge_next
 from pdanon.itemsets.codes import Itemsets
 
 TREES = {"region": TREE}
