@@ -191,7 +191,7 @@ def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Re
             log(_LOGGED)
             check_time()
 
-        token = _watcher.set(report if unit == _PARTS else report_nothing)
+        token = _watcher.set(report if unit == _PARTS else lambda done: log(_LOGGED))
         try:
             yield report
         finally:

@@ -10,6 +10,7 @@ import pytest
 from conftest import frame_of, rows_of
 
 import pdanon
+from pdanon.stream import streamed
 
 ROWS = [{"a", "b"}, {"a", "c"}, {"a", "b"}, {"b"}] * 6
 POLICY = """
@@ -27,6 +28,7 @@ release = "released"
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(streamed, "fits", lambda n_bytes: False)
     frame = frame_of(ROWS).assign(name=[f"person{number}" for number in range(24)], shop="north")
     for month in (1, 2):
         Path(f"baskets/month={month}").mkdir(parents=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import types
 import warnings
 
@@ -12,6 +13,7 @@ import pytest
 from conftest import frame_of
 
 import pdanon
+from pdanon.itemsets import timing
 
 pytest.importorskip("tqdm")
 
@@ -70,3 +72,28 @@ def test_numbers_are_the_same_with_a_bar():
     with pdanon.config(progress=True):
         shown = pdanon.risk(frame, k=3, m=3)
     pd.testing.assert_frame_equal(shown, pdanon.risk(frame, k=3, m=3))
+
+
+def test_a_step_that_takes_long_is_logged_by_its_parts(monkeypatch, caplog):
+    monkeypatch.setattr(timing, "_LOGGED", 0)
+    caplog.set_level("INFO", "pdanon.progress")
+    with timing.progress_bar("long", "steps", 3) as report:
+        timing.part_done()
+        report(2)
+        with timing.show_activity("hidden") as parts:
+            parts(1)
+    texts = [record.getMessage().partition(" steps")[0] for record in caplog.records]
+    assert texts == ["long: 0 of 3", "long: 2 of 3", "long: 2 of 3"]
+
+
+def test_a_limit_that_passes_at_the_end_is_no_error(monkeypatch, caplog):
+    caplog.set_level("INFO", "pdanon.progress")
+    with timing.limit_time(0.01), timing.progress_bar("short", "steps"):
+        time.sleep(0.02)
+    with (
+        pytest.raises(timing.TimeLimitError),
+        timing.limit_time(0),
+        timing.progress_bar("none", "steps") as report,
+    ):
+        report(1)
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["short"]
