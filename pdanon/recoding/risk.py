@@ -39,8 +39,8 @@ from pdanon.recoding.counts import percent, wilson_interval
 _MOST_ROWS = 10_000  # rows of a sample
 _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
 # A table that is no larger than a sample is counted whole: two counts with this number of steps, about 2 ns
-# each, take less than half a second.
-_STEPS_OF_ALL = 100_000_000
+# each, take a second.
+_STEPS_OF_ALL = 250_000_000
 # A release of more rows takes at least some 50 ms, and 200 ns for each occurrence, or more if m is above 1.
 # Two counts with this number of steps take less than a quarter of this.
 _LEAST_STEPS = 5_000_000

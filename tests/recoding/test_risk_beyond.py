@@ -162,6 +162,16 @@ def test_some_thousand_rows_are_counted_whole():
     check(result, frame, k=5, m=3)
 
 
+@pytest.mark.slow
+def test_some_hundred_dense_rows_are_counted_whole():
+    """They take most of a second: one of two nearly always equal answers to each of 30 questions."""
+    usual = np.random.default_rng(0).random((300, 30)) < 0.98
+    frame = pd.DataFrame({"items": pdanon.as_itemsets((2 * np.arange(30) + usual).tolist())})
+    result = frame.txanon.coat(k=5, m=3)
+    assert "sampled" not in repr(result)
+    check(result, frame, k=5, m=4)
+
+
 def test_a_sample_is_named_and_near(monkeypatch):
     frame = make_baskets(4000, 60, random_state=1)[["items"]]
     full = frame.txanon.pcta(k=5, m=2)
