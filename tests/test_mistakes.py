@@ -616,8 +616,12 @@ COMMANDS = {
         "not exist",
         "';' is its delimiter.*--delimiter",
     ),
-    "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "decompress it first, with bunzip2"),
-    "ZIP archive": ("risk in.csv.zip -k 2", "must end in", "with unzip"),
+    "compressed": (
+        "anonymize in.csv.bz2 o.csv -k 2",
+        "must end in",
+        "decompress it first: bunzip2 in.csv.bz2",
+    ),
+    "ZIP archive": ("risk in.csv.zip -k 2", "must end in", "unzip in.csv.zip"),
     "statistics": ("risk in.sav -k 2", "must end in", r"pd.read_spss\(.in.sav.\).to_csv"),
     "JSON": ("profile in.json", "must end in", r"pd.read_json\(.in.json.\).to_csv"),
     "compressed output": (

@@ -98,8 +98,7 @@ def alternatives(frame: pd.DataFrame, result: Anonymized, *, time_limit: float =
     pandas.DataFrame
         One row per release, first the given one: ``change``; the losses ``occurrences, singles, pairs,
         values``; ``answers``, whether any count answers a question (see `Anonymized.do_not_publish`);
-        ``reason``, if there is no release; and ``call``, with the table as ``frame`` and the release as
-        ``result``.
+        ``reason``, if there is no release; and ``call``, with the table as ``frame``, and ``result``.
 
     Raises
     ------

@@ -591,7 +591,9 @@ def _alerts(
             what = f"for {percent(exposed)} of the rows, fewer than {k} rows match if {items} known"
             call, command = f"k={k}, m={known}", f"-k {k} -m {known}"
             if quasi:
-                what += f" together with {', '.join(map(str, quasi))}"
+                shown = [str(each) for each in quasi[:_MOST_SHOWN]]
+                shown += [f"{len(quasi) - _MOST_SHOWN} more"] * (len(quasi) > _MOST_SHOWN)
+                what += f" together with {', '.join(shown)}"
                 call += f", quasi={[*quasi]}"
                 command += f" --quasi {' '.join(quote(str(each)) for each in quasi)}"
             hint = f"frame.txanon.anonymize({call})"

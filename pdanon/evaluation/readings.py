@@ -195,7 +195,7 @@ def _no_items_alert(columns: Sequence[pd.Series[Any]], kinds: Sequence[str], k: 
     """Return the alert for a table that may have a row per person, and no items."""
     pairs = zip(columns, kinds, strict=True)
     quasi = [c.name for c, kind in pairs if kind[:5] not in ("lists", "empty") and not c.is_unique]
-    call = f"pdanon.anonymize(frame, pdanon.KAnonymity({k}, quasi={quasi[:_MOST_SHOWN]!r}))"
+    call = f"pdanon.anonymize(frame, pdanon.KAnonymity({k}, quasi={quasi!r}))"
     hint = f"{call}; if another tool released it, audit in place of anonymize"
     what = "a row may be a person without items, whose columns are quasi-identifiers"
     return Alert(what, hint, f"in Python, {hint}")
@@ -412,7 +412,7 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
     hint = "if they mean the same"
     if plain := _count_equal(texts):
         strip = "apply .str.strip().str.lower() to the items before you make lists"
-        blank = "unify their spelling; if a blank follows each separator, pass --separator ', '"
+        blank = f"in Python {strip}; if a blank follows each separator, pass --separator ', '"
         what = f"{plain:,} items differ only in capitals and blanks from another item"
         yield Alert(what, f"{hint}, {strip}", f"{hint}, {blank}")
     if not is_text_type(itemsets.vocabulary.type):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -262,7 +263,7 @@ class TextLines:
                 hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
                 if self.encoding == "utf-8" and _is_partly_utf8(path):
                     problem = "it has two encodings: other lines are UTF-8"
-                    hint = "decode each line as UTF-8 or, if that fails, as cp1252, and save all as UTF-8"
+                    hint = f"read what is not UTF-8 as cp1252: {_unite_command(path)}"
             elif problem == UNEVEN:
                 line = self.first_uneven()
         where = str(path) if line is None else f"{path}, line {line:,}"
@@ -428,6 +429,15 @@ def typed_columns(column: pd.Series[Any]) -> Iterator[pd.Series[Any]]:
         for values in filter(None, (_cast(texts, kind) for kind in TYPES)):
             name = str(column.name)
             yield to_frame(pa.table({name: values}))[name].set_axis(column.index)
+
+
+def _unite_command(path: Path) -> str:
+    """Return the command that writes a file of UTF-8 and cp1252 as UTF-8."""
+    reader = 'lambda e: (e.object[e.start : e.end].decode("cp1252"), e.end)'
+    text = f'Path({json.dumps(str(path))}).read_text("utf-8", "mixed")'
+    code = f'from pathlib import Path; import codecs; codecs.register_error("mixed", {reader}); '
+    code += f'Path("in.csv").write_text({text}, "utf-8")'
+    return f"python -c {quote(code)}"
 
 
 def type_of(column: pd.Series[Any]) -> str | None:

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain, combinations
 from pathlib import Path
 from secrets import token_bytes
+from shlex import quote
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,7 @@ from pdanon.errors import (
     ParameterError,
     csv_command,
     did_you_mean,
+    mask_credentials,
     read_safely,
 )
 from pdanon.io.files import (
@@ -348,7 +350,7 @@ def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str |
     if written:
         return None
     if suffix in _TOOLS:
-        return f"decompress it first, with {_TOOLS[suffix]}"
+        return f"decompress it first: {_TOOLS[suffix]} {quote(mask_credentials(os.fspath(path)))}"
     if suffix == ".ndjson":
         return "rename it to .jsonl"
     if suffix == ".deid":

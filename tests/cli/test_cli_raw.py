@@ -463,6 +463,15 @@ def test_persons_without_items_get_the_call_for_their_columns(run):
         assert code == held
 
 
+def test_the_call_for_many_columns_names_all(run):
+    columns = [f"q{number}" for number in range(40)]
+    pd.DataFrame(
+        [[("low", "high", "none")[n % 3] for _ in columns] for n in range(60)], columns=columns
+    ).to_csv("in.csv", index=False)
+    _, out, _ = run("profile", "in.csv")
+    assert f"pdanon.KAnonymity(5, quasi={columns!r})" in out
+
+
 def test_what_hinders_a_form_is_told_with_its_remedy(run):
     lines = [f"{'' if n % 9 == 0 else 17000 + n // 4},{item}" for n, row in enumerate(ROWS) for item in row]
     write("sales.csv", "CustomerID,StockCode", *lines)

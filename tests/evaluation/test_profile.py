@@ -282,5 +282,11 @@ def test_with_quasi_identifiers_the_risk_is_that_of_both():
     assert any("together with age, sex" in alert.what for alert in found.alerts)
     assert any("quasi=['age', 'sex']" in alert.hint for alert in found.alerts)
     assert any("--quasi age sex" in alert.command for alert in found.alerts)
+    many = pd.concat(
+        [frame[["items"]], *(frame[["age"]].set_axis([f"q{n}"], axis=1) for n in range(70))], axis=1
+    )
+    found = many.txanon.profile(k=5, m=2, quasi=[f"q{n}" for n in range(70)])
+    (text,) = (alert.what for alert in found.alerts if "together with" in alert.what)
+    assert text.endswith("together with q0, q1, q2, q3, q4, q5, q6, q7, q8, q9, 60 more")
     with pytest.raises(ColumnError, match="ages"):
         frame.txanon.profile(quasi=["ages"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +119,9 @@ def test_two_encodings_in_one_file_are_refused_with_the_line():
             form.read("mixed.csv")
         assert "line 3" in str(caught.value)
         assert SECRET not in str(caught.value)
+    _, _, command = str(caught.value).partition("as cp1252: ")
+    exec(shlex.split(command)[2])
+    assert Path("in.csv").read_text(encoding="utf-8") == f"a,b\né,x\n{SECRET}é,y\n"
 
 
 def test_columns_without_a_header_are_numbered_in_every_form():
