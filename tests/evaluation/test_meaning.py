@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import pdanon
 from examples import examples
 from pdanon.recoding.counts import percent
-from pdanon.recoding.labels import lost_levels
+from pdanon.recoding.meaning import lost_levels
 
 TREE = {"*": {"AC": {"AB": ["a", "b"], "C": ["c"]}, "DF": ["d", "e", "f"]}}
 ABOVE = {"a": ["*", "AC", "AB", "a"], "b": ["*", "AC", "AB", "b"], "c": ["*", "AC", "C", "c"]}

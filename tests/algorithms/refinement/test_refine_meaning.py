@@ -11,7 +11,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon.algorithms.losses import LOSSES
-from pdanon.recoding.labels import lost_levels
+from pdanon.recoding.meaning import lost_levels
 
 TREE = {"*": {"AC": {"AB": ["a", "b"], "C": ["c"]}, "DF": ["d", "e", "f"]}}
 # a, b, d and e are rare, and equally frequent: two pairs of them are safe.
