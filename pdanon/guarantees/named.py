@@ -168,6 +168,8 @@ class NamedItems:
         if len(unknown):
             place = f"{self.name}, {self.place} {format_positions(unknown)}"
             got = f"{len(unknown)} of {len(self)} items"
+            if any(map(_bounds, item_texts(self.values).to_pylist())):
+                hint = f"prefixes and ranges are read from a file: {self.name}='codes.txt'"
             hint = f"check spelling and type of the items; {_FILE_HINT if self.place == 'line' else hint}"
             raise ParameterError(f"a {self.name} item {problem}", where=place, got=got, hint=hint)
 

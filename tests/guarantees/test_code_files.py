@@ -265,3 +265,9 @@ def test_a_list_of_items_is_read_as_before():
     named = frame.txanon.audit(RhoUncertainty(rho=0.9, sensitive=["10-20"]))
     assert repr(named.guarantee) == "RhoUncertainty(rho=0.9, sensitive=1 items)"
     assert not named.holds or named.rows_at_risk == 0
+
+
+def test_a_range_in_a_list_is_answered_with_the_file(tmp_path):
+    with pytest.raises(pdanon.ParameterError) as caught:
+        frame_of(ROWS).txanon.audit(RhoUncertainty(rho=0.9, sensitive=["F10-F19"]))
+    assert "read from a file: sensitive='codes.txt'" in caught.value.parts["hint"]
