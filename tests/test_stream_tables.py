@@ -30,7 +30,7 @@ BOTH = {
         "transaction": Transaction("apriori", hierarchy=ITEMS),
         "hierarchies": {"city": CITIES},
     },
-    "rfirst, not refined": {"refine": False, "hierarchies": {"city": CITIES}},
+    "rfirst, not refined": {"transaction": Transaction(refine=False), "hierarchies": {"city": CITIES}},
     "rfirst, sensitive": {"transaction": Transaction("pcta", sensitive=["flu"], l=2)},
     "tfirst": {"parts": 4},
 }

@@ -38,12 +38,19 @@ GROUPS = [
     *((BMS, "bms_webview1", name, {"k": 5, "hierarchy": 5}) for name in ("partition", "clump")),
     *(("groceries", "groceries", name, {"k": 5, "hierarchy": GROCERIES}) for name in ("partition", "clump")),
 ]
+PLAIN = pdanon.Transaction(refine=False)
 CLASSES = [
     (
         "informs",
         "rt_informs2005",
         "rum_bound",
-        {"k": 25, "delta": 0.65, "merge": merge, "random_state": 0, "refine": False},
+        {
+            "k": 25,
+            "delta": 0.65,
+            "merge": merge,
+            "random_state": 0,
+            "transaction": pdanon.Transaction(refine=False),
+        },
     )
     for merge in ("R", "T", "RT")
 ]
@@ -61,7 +68,9 @@ def line(title: str, name: str, algorithm: str, asked: dict[str, Any]) -> str:
     end = time.perf_counter()
     ncp = [100 * float(result.loss["NCP"]) for result in (made, refined)]
     told = ", ".join(
-        f"{key}={value}" for key, value in asked.items() if key not in ("hierarchy", "random_state", "refine")
+        f"{key}={value}"
+        for key, value in asked.items()
+        if key not in ("hierarchy", "random_state", "transaction")
     )
     cells = [title, f"`{algorithm}({told})`", *(f"{value:.2f}" for value in ncp), f"{ncp[1] / ncp[0]:.3f}"]
     text = "| " + " | ".join([*cells, f"{between - start:.2f}", f"{end - between:.2f}"]) + " |"

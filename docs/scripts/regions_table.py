@@ -29,7 +29,7 @@ import pdanon.stream  # noqa: E402
 from pdanon.io.parquet import to_frame  # noqa: E402
 
 ASKED = {"k": 10, "m": 2, "quasi": ["age", "city", "income", "sex"], "delta": 0.3}
-ASKED |= {"random_state": 0, "refine": False}
+ASKED |= {"random_state": 0, "transaction": pdanon.Transaction(refine=False)}
 GROUP = 50_000  # rows of a row group, and of a partition
 WORKERS = 2
 LIMIT = "1GB"  # of a worker, which writes what it keeps to disk before it reaches it

@@ -45,7 +45,8 @@ def table(name: str) -> tuple[pd.DataFrame, dict[str, Any]]:
 def measured(name: str, block_rows: int | None, processes: int) -> dict[str, Any]:
     warnings.simplefilter("ignore", pdanon.IdentifierWarning)
     rows, asked = table(name)
-    asked |= {"m": 2, "delta": 0.65, "random_state": 0, "refine": False}
+    asked |= {"m": 2, "delta": 0.65, "random_state": 0}
+    asked["transaction"] = pdanon.Transaction(refine=False)
     pdanon.rum_bound(rows.head(500), **asked | {"delta": 1.0})  # the first call loads compiled code
     before = processor_seconds()
     with pdanon.config(processes=processes):

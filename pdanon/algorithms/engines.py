@@ -169,7 +169,8 @@ def _check_algorithm(
             got=name,
             hint=f"read the table into memory{memory}; or pass one of {', '.join(accepted)}",
         )
-    check_call(function, (None,), {key: each for key, each in parameters.items() if key != "labels"})
+    named = {"labels"} if ALGORITHMS[name].publishes_sets else set[str]()
+    check_call(function, (None,), {key: each for key, each in parameters.items() if key not in named})
 
 
 def _memory_of(name: str, count_rows: Callable[[], int | None] | None) -> str:

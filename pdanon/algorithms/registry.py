@@ -26,7 +26,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_known
+from pdanon.itemsets.validation import check_kind, check_known
 from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
@@ -299,8 +299,10 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
 
 def text_parameters(name: str) -> dict[str, bool]:
     """Return the parameters of an algorithm in texts, each with whether it is required."""
-    # The parameters of its guarantees replace ``guarantee``.
+    # The parameters of its guarantees replace ``guarantee``, and weights are apart from ``quasi``.
     own = {each: known.default is known.empty for each, known in parameters_of(algorithm(name)).items()}
+    if ALGORITHMS[name].recodes == "both":
+        own["quasi_weights"] = False
     if not takes_guarantee(algorithm(name)):
         return own
     promised = sorted(
@@ -313,6 +315,12 @@ def text_parameters(name: str) -> dict[str, bool]:
 
 def read_named_request(name: str, request: Mapping[str, Any]) -> Parameters:
     """Return the arguments of an algorithm for its parameters in texts."""
+    if "quasi_weights" in request:
+        weights = check_kind(request["quasi_weights"], Mapping, "quasi_weights", "weights by column")  # type: ignore[type-abstract]
+        for label in weights:
+            check_known(label, request["quasi"], "quasi-identifier", where="quasi_weights")
+        quasi = {label: weights.get(label, 1) for label in request["quasi"]}
+        request = {key: each for key, each in request.items() if key != "quasi_weights"} | {"quasi": quasi}
     if not takes_guarantee(algorithm(name)) or "guarantee" in request:
         return dict(request)
     guarantee, others = read_request(request)

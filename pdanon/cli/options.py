@@ -357,8 +357,8 @@ COLUMNS = {  # of algorithms for quasi-identifiers
     ),
     "delta": one("maximum loss of the quasi-identifiers, 0 to 1", "SHARE", float),
     "transaction": choice(
-        "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive and -l are of the "
-        "items, too",
+        "the algorithm for the items of a class (default: pcta); --hierarchy, --sensitive, -l and "
+        "--refine are of the items, too",
         (name for name, record in ALGORITHMS.items() if record.nodes or record.sets),
         "NAME",
     ),
@@ -386,7 +386,7 @@ UNMODIFIED = {  # all algorithms take these
 }
 PARAMETERS = DEMANDS | WAYS | OWN | COLUMNS | UNMODIFIED
 _PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
-_OF_TRANSACTION = ["hierarchy", "sensitive", "l"]  # parameters of `Transaction` that are options
+_OF_TRANSACTION = ["hierarchy", "sensitive", "l", "refine"]  # parameters of `Transaction` that are options
 # Options that need no --algorithm.
 _OF_GUARANTEES = (*REQUEST_PARAMETERS, "quasi", "hierarchy", "hierarchies", "keep")
 

@@ -70,7 +70,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import number_buckets, pack, regroup, unpack
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.columns import find_column, find_quasi, release_copy
+from pdanon.itemsets.columns import find_column, find_quasi, quasi_names, release_copy
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, Mask
 from pdanon.itemsets.memory import returning_unused
@@ -92,7 +92,7 @@ class TablePartitions(Original):
         """Find the columns that an algorithm recodes."""
         check_frame(frame)
         has_lists, meta = recodes_lists(name, column), frame._meta
-        quasi = [meta.columns[place] for place in find_quasi(meta, parameters["quasi"])]
+        quasi = [meta.columns[place] for place in find_quasi(meta, quasi_names(parameters["quasi"]))]
         lists = [meta.columns[find_column(meta, column)]] if has_lists else []
         return cls(frame, RecodedColumns(quasi, lists))
 

@@ -555,7 +555,13 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
         return f"{value.n_leaves:,} leaves, height {value.height}"
     if isinstance(value, AllRules):  # its repr counts items, and names none
         return repr(value)
-    names = [value] if isinstance(value, str) else value if isinstance(value, (list, tuple)) else []
+    names = (
+        [value]
+        if isinstance(value, str)
+        else [*value]
+        if name == "quasi" or isinstance(value, (list, tuple))
+        else []
+    )
     if names and all(isinstance(each, Hashable) and each in frame.columns for each in names):
         return ", ".join(map(str, names))
     if isinstance(value, Sized) and not isinstance(value, (str, bytes)):

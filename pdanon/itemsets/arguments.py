@@ -80,14 +80,15 @@ _MOVED = {
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
-    "labels": "rename the sets of the result: result.relabel('short')",
+    "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
+    "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",
     "penalty": "leave it out: a suppressed item costs 1 in UL, and other costs changed no release",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
-_OF_TRANSACTION = ("columns", "options", "sensitive", "l")  # parameters of pdanon.Transaction
+_OF_TRANSACTION = ("columns", "options", "sensitive", "l", "refine")  # parameters of pdanon.Transaction
 
 
 class CallError(ParameterError, TypeError):

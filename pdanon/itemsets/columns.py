@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -172,6 +172,11 @@ def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
     if not labels:
         raise ParameterError(f"{name} names no column", where=name, got=[])
     return labels
+
+
+def quasi_names(quasi: Any) -> Any:
+    """Return the labels of quasi-identifiers, for a list of them or a mapping of their weights."""
+    return [*quasi] if isinstance(quasi, Mapping) else quasi
 
 
 def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:

@@ -271,7 +271,7 @@ def transaction_of(value: Any) -> Transaction:
     """Return the treatment of the items for the name of an algorithm or a table."""
     known = [each.name for each in fields(Transaction)]
     for key in table_of(value):
-        check_known(key, known, "key of a transaction", where="transaction")
+        check_known(key, known, "key of a transaction", where="transaction", hint=moved(key, {}))
     return Transaction(**value) if isinstance(value, Mapping) else as_transaction(value)
 
 

@@ -27,7 +27,7 @@ from pdanon.io.trees import ParquetTree, lock_target
 from pdanon.itemsets.arguments import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import encode_visible
-from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.columns import find_quasi, quasi_names
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path
@@ -206,7 +206,9 @@ def _release(
             with workspace(released) as directory:
                 with expect_unchanged(tree):
                     frame = tree.empty_frame()
-                    quasi = [frame.columns[place] for place in find_quasi(frame, parameters["quasi"])]
+                    quasi = [
+                        frame.columns[place] for place in find_quasi(frame, quasi_names(parameters["quasi"]))
+                    ]
                     lists = tree.find_columns(column) if has_lists else []
                 table = TableFiles(*paths, RecodedColumns(quasi, lists), directory)
                 known = partial(table.decide, algorithm, parameters)

@@ -147,8 +147,7 @@ def test_clusters_of_rows_are_anonymized_by_it(added, options, labels):
     frame = FRAME.assign(age=range(len(FRAME)))
     result = frame.txanon.rfirst(
         **{"k": 3, "m": 2, "quasi": ["age"], "cluster": "boxes"},
-        transaction=pdanon.Transaction("rare_first", hierarchy=2, options=options),
-        refine=False,
+        transaction=pdanon.Transaction("rare_first", hierarchy=2, options=options, refine=False),
     )
     assert type(result.guarantee) is KKm
     assert result.mapping["generalized"].nunique() == labels

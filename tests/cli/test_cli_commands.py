@@ -386,7 +386,7 @@ def test_every_algorithm_is_listed(run):
     assert algorithms["suppress_to_k"]["elsewhere"] == "k, public: in a policy or Python"
     assert algorithms["coat"]["elsewhere"] == "[utility]: in a policy or Python"
     assert algorithms["mondrian"]["options"] == "-k --quasi [--hierarchies] [--max-suppressed]"
-    assert algorithms["tfirst"]["options"].endswith("[--refine] [--labels] [--hierarchy] [--sensitive] [-l]")
+    assert algorithms["tfirst"]["options"].endswith("[--labels] [--hierarchy] [--sensitive] [-l] [--refine]")
 
 
 def refuses(run, name):

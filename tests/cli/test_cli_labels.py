@@ -9,6 +9,7 @@ from commands import KM, RICE, SALT, TEA, contents, here, mapped  # noqa: F401 (
 from conftest import rows_of
 
 import pdanon.stream
+from pdanon import ParameterError
 from pdanon.io.parquet import read_parquet
 from pdanon.io.tables import read_columns
 
@@ -71,3 +72,19 @@ def test_labels_that_nobody_knows_get_the_nearest(run):
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, "--labels", "shrt")
     assert code == 2
     assert "did you mean 'short'?" in err
+
+
+def test_labels_where_there_are_no_sets_or_at_an_old_place():
+    with pytest.raises(TypeError, match="apriori has no parameter 'labels'"):
+        pdanon.stream.apriori("in.parquet", "out", k=2, hierarchy=2, labels="short")
+    Path("policy.toml").write_text(POLICY.replace('labels = "first"', 'transaction = { labels = "first" }'))
+    with pytest.raises(ParameterError, match="no such parameter of pcta"):
+        pdanon.Policy.from_toml("policy.toml")
+    asked = POLICY.replace('"pcta"', '"tfirst"').replace('labels = "first"', "parts = 1\nrefine = false")
+    Path("policy.toml").write_text(asked)
+    with pytest.raises(ParameterError, match=r"Transaction\(refine"):
+        pdanon.Policy.from_toml("policy.toml")
+    none = POLICY.replace('"pcta"', '"suppress_to_k"').replace("m = 2", f'public = ["{TEA}"]')
+    Path("policy.toml").write_text(none)
+    with pytest.raises(ParameterError, match="suppress_to_k publishes no sets of items"):
+        pdanon.Policy.from_toml("policy.toml")

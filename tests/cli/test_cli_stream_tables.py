@@ -28,15 +28,14 @@ CALLS = {
     ),
     "tum_bound": (
         ("-m", "1", "--delta", "0.9", *SEED, "--merge", "R", "--rum", "DM", "--quasi-weights", "age=0.5"),
-        {"m": 1, "delta": 0.9, **SEEDED, "merge": "R", "rum": "DM", "quasi_weights": {"age": 0.5}},
+        {"m": 1, "delta": 0.9, **SEEDED, "merge": "R", "rum": "DM", "quasi": {"age": 0.5, "city": 1}},
     ),
     "rfirst": (
         (*SEED, *TREES, "--transaction", "apriori", "--hierarchy", "2", "--no-refine"),
         {
             **SEEDED,
             "hierarchies": CITIES,
-            "transaction": Transaction("apriori", hierarchy=2),
-            "refine": False,
+            "transaction": Transaction("apriori", hierarchy=2, refine=False),
         },
     ),
     "rfirst, sensitive": (
@@ -89,7 +88,7 @@ def test_the_release_and_the_mapping_are_those_of_the_library(run, call):
     options = ("--algorithm", name, "-k", "3", *QUASI, *asked, "--mapping", "map.csv")
     code, out, err = run("anonymize", "--stream", source, "out", *options)
     with pytest.warns() if err else pytest.MonkeyPatch.context():
-        made = getattr(stream, name)(source, "expected", mapping="kept.csv", **LIBRARY, **given)
+        made = getattr(stream, name)(source, "expected", mapping="kept.csv", **LIBRARY | given)
     assert (code, "error" in err) == (0, False)
     assert contents("out") == contents("expected")
     assert Path("map.csv").read_bytes() == Path("kept.csv").read_bytes()
@@ -110,7 +109,7 @@ def test_a_table_in_memory_takes_the_same_options(run, table, call):
     code, _, err = run("anonymize", "whole.parquet", "out.parquet", *options)
     assert code == 0
     with pytest.warns() if err else pytest.MonkeyPatch.context():
-        expected = getattr(pdanon, name)(frame, **LIBRARY, **given)
+        expected = getattr(pdanon, name)(frame, **LIBRARY | given)
     to_parquet(expected.frame, "expected.parquet")
     pd.testing.assert_frame_equal(read_parquet("out.parquet"), read_parquet("expected.parquet"))
 

@@ -317,15 +317,15 @@ def refine_groups(task: Task) -> Anonymized:
 # --- Classes of equal quasi-identifiers
 
 
-_PARAMETERS = ("k", "m", "quasi", "quasi_weights", "hierarchies", "transaction")
+_PARAMETERS = ("k", "m", "quasi", "hierarchies", "transaction")
 
 
 def refine_classes(task: Task) -> Anonymized:
     """Refine the transactions of a table with quasi-identifiers, class by class."""
     original, result = task.original, task.result
     parameters = {name: result.parameters[name] for name in _PARAMETERS}
-    label = original.columns[task.position]
-    data = Dataset.of(original, label, **parameters, refine=True)
+    parameters["transaction"] = replace(parameters["transaction"], refine=True)
+    data = Dataset.of(original, original.columns[task.position], **parameters)
     (itemsets,) = data.columns
     assert result.groups is not None  # a release with classes has groups
     groups = result.groups.to_numpy().astype(np.int64)

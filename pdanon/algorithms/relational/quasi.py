@@ -317,26 +317,12 @@ _WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps fr
 
 def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Hashable]) -> list[int]:
     """Encode the weights of columns, rounded to thousandths, as small integers; 1 without weights."""
-    # Columns that are not listed have weight 1. `ParameterError`: a weight is outside [0, 1] or belongs to no
-    # quasi-identifier, or all are 0.
+    # `ParameterError`: a weight is outside [0, 1], or all are 0.
     if weights is None:
         return [1] * len(labels)
-    if not isinstance(weights, Mapping):
-        hint = "pass a dict of weights by column: quasi_weights={'age': 0.5}"
-        got = type(weights).__name__
-        raise ParameterError("weights must be a mapping", where="quasi_weights", got=got, hint=hint)
-    if unused := [label for label in weights if label not in labels]:
-        hint = "list the column in quasi=, or leave its weight out"
-        got = f"{len(unused)} of {len(weights)} weights"
-        raise ParameterError(
-            "a weight belongs to no quasi-identifier", where="quasi_weights", got=got, hint=hint
-        )
-    steps = [
-        round(check_share(weights.get(label, 1), f"quasi_weights[{label!r}]") * _WEIGHT_STEPS)
-        for label in labels
-    ]
+    steps = [round(check_share(weights[label], f"quasi[{label!r}]") * _WEIGHT_STEPS) for label in labels]
     if not any(steps):
-        raise ParameterError("all weights are 0", where="quasi_weights", hint="pass a weight above 0")
+        raise ParameterError("all weights are 0", where="quasi", hint="pass a weight above 0")
     common = gcd(*steps)
     return [each // common for each in steps]
 

@@ -27,12 +27,12 @@ from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.guarantees.verdict import EMPTY_ROWS, mark_emptied
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.columns import find_column, quasi_names
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.threads import Share, sharing
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
-from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
+from pdanon.itemsets.validation import check_count, check_known, random_generator
 from pdanon.recoding.decision import Decision, labels_to_suppress
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table, number_changes
@@ -231,28 +231,27 @@ class Dataset:
         *,
         k: int,
         m: ItemLimit,
-        quasi: Sequence[Hashable],
+        quasi: Sequence[Hashable] | Mapping[Hashable, float],
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
         transaction: str | Transaction,
-        refine: bool,
-        quasi_weights: Mapping[Hashable, float] | None = None,
         n_rows: int | None = None,
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
         # If the frame only holds the values of a table, ``n_rows`` is the number of rows of the table.
         transaction, quasi = as_transaction(transaction), materialize(quasi)
+        names, weights = quasi_names(quasi), quasi if isinstance(quasi, Mapping) else None
         guarantee: KKm | KLm
         if transaction.l is None:
-            guarantee = KKm(k=k, m=m, quasi=quasi, columns=transaction.columns)
+            guarantee = KKm(k=k, m=m, quasi=names, columns=transaction.columns)
         else:
-            guarantee = KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
+            guarantee = KLm(k=k, l=transaction.l, m=m, quasi=names, sensitive=transaction.sensitive)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, quasi_weights, n_rows)
+        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, weights, n_rows)
         check_feasible(len(frame) if n_rows is None else n_rows, guarantee.k)
-        side, trees = anonymize_by(transaction, columns, guarantee, refine=check_flag(refine, "refine"))
-        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "quasi_weights": quasi_weights}
-        parameters |= {"hierarchies": hierarchies, "transaction": transaction, "refine": refine}
+        side, trees = anonymize_by(transaction, columns, guarantee)
+        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi}
+        parameters |= {"hierarchies": hierarchies, "transaction": transaction}
         return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
 
     @property

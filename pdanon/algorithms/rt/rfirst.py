@@ -32,12 +32,10 @@ def rfirst(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable],
-    quasi_weights: Mapping[Hashable, float] | None = None,
+    quasi: Sequence[Hashable] | Mapping[Hashable, float],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
@@ -47,11 +45,9 @@ def rfirst(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m, quasi : int, int or None, sequence of hashable
+    k, m, quasi : int, int or None, sequence of hashable or mapping
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
-    quasi_weights, hierarchies : mapping, mapping
-        As in `pdanon.rum_bound`.
-    cluster, transaction, refine, random_state : str, str or Transaction, bool, int or Generator
+    hierarchies, cluster, transaction, random_state : mapping, str, str or Transaction, int or Generator
         As in `pdanon.rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
@@ -127,12 +123,10 @@ def tfirst(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable],
+    quasi: Sequence[Hashable] | Mapping[Hashable, float],
     parts: int,
-    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
-    refine: bool = True,
     keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
@@ -141,11 +135,11 @@ def tfirst(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m, quasi : int, int or None, sequence of hashable
+    k, m, quasi : int, int or None, sequence of hashable or mapping
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     parts : int
         Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
-    quasi_weights, hierarchies, transaction, refine : mapping, mapping, str or Transaction, bool
+    hierarchies, transaction : mapping, str or Transaction
         As in `pdanon.rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.

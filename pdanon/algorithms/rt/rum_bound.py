@@ -260,15 +260,13 @@ def rum_bound(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable],
+    quasi: Sequence[Hashable] | Mapping[Hashable, float],
     delta: float,
     merge: str = "RT",
     rum: str = "NCP",
-    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     keep: Sequence[Hashable] = (),
@@ -279,8 +277,9 @@ def rum_bound(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m, quasi : int, int or None, sequence of hashable
-        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
+    k, m, quasi : int, int or None, sequence of hashable or mapping
+        At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items. A
+        mapping has the weight of each column in its losses, in [0, 1], rounded to thousandths.
     delta : float
         Upper bound on the loss of the quasi-identifiers, in [0, 1]: NCP averaged over rows and columns, or
         the measure ``rum``.
@@ -291,8 +290,6 @@ def rum_bound(
         root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
         average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
         shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
-    quasi_weights : mapping, optional
-        Weight of each quasi-identifier in its losses, in [0, 1], rounded to thousandths; by default 1.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
@@ -300,8 +297,6 @@ def rum_bound(
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
         The algorithm for the items of a cluster, any for k^m-anonymity: a name, or a `Transaction`.
-    refine : bool
-        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     block_rows : int, optional
@@ -440,15 +435,13 @@ def tum_bound(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable],
+    quasi: Sequence[Hashable] | Mapping[Hashable, float],
     delta: float,
     merge: str = "RT",
     rum: str = "NCP",
-    quasi_weights: Mapping[Hashable, float] | None = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     keep: Sequence[Hashable] = (),
@@ -459,13 +452,13 @@ def tum_bound(
     ----------
     frame, column : pandas.DataFrame, hashable
         One row per person, which is not modified; and its list column, by default the only one.
-    k, m, quasi : int, int or None, sequence of hashable
+    k, m, quasi : int, int or None, sequence of hashable or mapping
         As in `rum_bound`.
     delta : float
         Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
-    merge, rum, quasi_weights, hierarchies : str, str, mapping, mapping
+    merge, rum, hierarchies : str, str, mapping
         As in `rum_bound`.
-    cluster, transaction, refine, random_state, block_rows : str, str or Transaction, bool, int, int
+    cluster, transaction, random_state, block_rows : str, str or Transaction, int, int
         As in `rum_bound`.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.

@@ -33,7 +33,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, distinct, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Clock, report_nothing
-from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
+from pdanon.itemsets.validation import check_count, check_flag, check_known, describe, find_name, quote_word
 from pdanon.recoding.decision import labels_to_suppress
 
 
@@ -64,6 +64,8 @@ class Transaction:
         ``"upcta"``, ``"local_suppression"``, ``"apriori"``, ``"hghs"`` or ``"mhghs"``.
     l : int, optional
         At most 1/l of the rows that match an attacker's knowledge have a sensitive item; at least 2.
+    refine : bool
+        Refine the items afterwards, but no nodes beside sensitive items or of ``"lra"``.
     order : {"btd", "tum"}
         Order of the merges of classes: by the distance of their transactions (BTD), or by the loss of
         anonymizing them together. The second takes much longer. Sensitive items count in neither.
@@ -107,6 +109,7 @@ class Transaction:
     l: int | None = None  # noqa: E741  (its name in the literature)
     order: str = "btd"
     tum: str = "NCP"
+    refine: bool = True
 
     def __post_init__(self) -> None:
         record = _record(self.algorithm)
@@ -116,6 +119,7 @@ class Transaction:
         check_known(self.order, ("btd", "tum"), "order of merges", where="order")
         tum = find_name(self.tum, ("NCP", "UL"), "measure of transactions", where="tum")
         object.__setattr__(self, "tum", tum)
+        check_flag(self.refine, "refine")
         if self.options is not None:
             object.__setattr__(self, "options", _check_options(record, self.options))
         if self.columns is not None:
@@ -180,7 +184,7 @@ def set_parameters(transaction: Transaction) -> dict[str, Any]:
     return {
         name: value
         for name, (value, default) in values.items()
-        if value is not None and not (isinstance(value, str) and value == default)
+        if value is not None and not (isinstance(value, (str, bool)) and value == default)
     }
 
 
@@ -442,7 +446,7 @@ class _Secrets(NamedTuple):
 
 
 def anonymize_by(
-    transaction: Transaction, columns: Sequence[Itemsets], guarantee: KKm | KLm, *, refine: bool
+    transaction: Transaction, columns: Sequence[Itemsets], guarantee: KKm | KLm
 ) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
     """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
     itemsets, column_of = join_columns(columns)
@@ -454,7 +458,7 @@ def anonymize_by(
     km = KmAnonymity(guarantee.k, guarantee.m)
     if transaction.hierarchy is None:
         domains = np.array([max(each.n_items, 1) for each in columns])
-        return _by_sets(transaction, itemsets, km, domains, column_of, secrets, refine=refine), None
+        return _by_sets(transaction, itemsets, km, domains, column_of, secrets), None
     if secrets is not None:
         return _by_diverse_cuts(transaction, itemsets, km, column_of, secrets)
     source: Any = transaction.hierarchy
@@ -464,7 +468,7 @@ def anonymize_by(
     trees = [tree for tree, _ in found]
     cover = _joint(trees, [leaves for _, leaves in found])
     domains = np.array([each.n_leaves for each in trees])
-    side = _by_cuts(transaction, itemsets, km, cover, domains, column_of, refine=refine)
+    side = _by_cuts(transaction, itemsets, km, cover, domains, column_of)
     return side, [(each, each.n_leaves) for each in trees]
 
 
@@ -475,8 +479,6 @@ def _by_cuts(
     cover: tuple[Hierarchy, Codes],
     domains: Numbers,
     column_of: Codes,
-    *,
-    refine: bool,
 ) -> TransactionSide:
     """Return transactions to publish as nodes of a hierarchy; below its root if it joins columns."""
     joint = len(domains) > 1
@@ -486,7 +488,7 @@ def _by_cuts(
     decide = partial(_nodes, partial(nodes_of, **_options(transaction)), by_item, km, cover, joint)
     sizes = cover[0].leaves.astype(np.int64)
     # Algorithms that do not recode items may publish an item in several ways in a class.
-    search = ClassSearch(km, cover, joint) if refine and by_item else None
+    search = ClassSearch(km, cover, joint) if transaction.refine and by_item else None
     measured = transaction.tum, transaction.order
     return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, *measured, search)
 
@@ -512,8 +514,6 @@ def _by_sets(
     domains: Numbers,
     column_of: Codes,
     secrets: _Secrets | None,
-    *,
-    refine: bool,
 ) -> TransactionSide:
     """Return transactions to publish as sets of items that reveal no sensitive item."""
     # With several list columns, each set is of one column.
@@ -527,7 +527,7 @@ def _by_sets(
     weights = item_weights(options.get("weights"), itemsets)
     decide: Callable[[SupportIndex, Codes], Codes] = partial(_sets, sets_of, km, kinds, share, weights)
     deletes = ALGORITHMS[transaction.algorithm].recodes == "rows"
-    search = ClassSearch(km, blocks=kinds, loss="balanced") if refine and not deletes else None
+    search = ClassSearch(km, blocks=kinds, loss="balanced") if transaction.refine and not deletes else None
     k, hidden = km.k, None
     if secrets is not None:
         if deletes:

@@ -92,11 +92,11 @@ def test_fig_4_within_its_blocks():
 @pytest.mark.parametrize("rows", [["acd", "a", "ac", "d"], ["ad", "b", "abc", "ab"]])
 def test_with_one_block_a_class_is_that_of_pcta(rows):
     frame = frame_of(rows).assign(age=1)
-    asked = {"k": 2, "m": 2, "quasi": ["age"], "cluster": "mondrian", "refine": False}
-    block = pdanon.Transaction("upcta", options={"utility": [[*"abcd"]]})
+    asked = {"k": 2, "m": 2, "quasi": ["age"], "cluster": "mondrian"}
+    block = pdanon.Transaction("upcta", options={"utility": [[*"abcd"]]}, refine=False)
     found = [
         pdanon.rfirst(frame, **asked, transaction=each).mapping
-        for each in (block, pdanon.Transaction("pcta"))
+        for each in (block, pdanon.Transaction("pcta", refine=False))
     ]
     pd.testing.assert_frame_equal(*found)
 

@@ -448,8 +448,8 @@ def test_several_columns_keep_the_bound_of_what_is_reported(rows, items, delta, 
     columns = [pd.Series([*each], dtype=object) for each in zip(*(row[:2] for row in rows), strict=True)]
     frame = pd.DataFrame({"one": columns[0], "two": columns[1], "age": [age for *_, age in rows]})
     trees = {"one": ITEMS, "two": DRUGS} if items == "apriori" else None
-    parts = pdanon.Transaction(items, hierarchy=trees, columns=["one", "two"])
-    asked = {"k": 3, "m": m, "quasi": ["age"], "transaction": parts, "refine": refine, "random_state": 0}
+    parts = pdanon.Transaction(items, hierarchy=trees, columns=["one", "two"], refine=refine)
+    asked = {"k": 3, "m": m, "quasi": ["age"], "transaction": parts, "random_state": 0}
     try:
         result = frame.txanon.tum_bound(delta=delta, **asked)
     except InfeasibleError as error:

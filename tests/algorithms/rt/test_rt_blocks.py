@@ -162,7 +162,8 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     delta = Fraction(percent * everything + (100 - percent) * sum(loss), 100 * everything)
     delta = min(Fraction(1), Fraction(int(delta * 10**6) + 1, 10**6))
     left = int(delta * everything) - sum(loss)
-    result = run(frame, cluster="mondrian", merge=merge, block_rows=5, delta=float(delta), refine=False)
+    items = Transaction(refine=False)
+    result = run(frame, cluster="mondrian", merge=merge, block_rows=5, delta=float(delta), transaction=items)
     became = [None] * len(rows)
     apart, chosen = [], {}
     for block, first, own in zip(blocks, firsts, loss, strict=True):
@@ -192,7 +193,7 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
 
 def encoding(**asked):
     asked = {key: value for key, value in ASKED.items() if key != "random_state"} | asked
-    return {"transaction": Transaction(), "refine": True} | asked
+    return {"transaction": Transaction()} | asked
 
 
 def test_one_block_is_the_whole():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -110,7 +111,7 @@ def test_published_release_with_sensitive_items():
     assert published(result.frame) == EUROPE + AFRICA
     assert rows_of(result.frame) == [frozenset(text.split()) for text in texts]
     merged = pdanon.rum_bound(
-        people(), **ASKED, delta=0.7, transaction=sensitive, refine=False, random_state=0
+        people(), **ASKED, delta=0.7, transaction=replace(sensitive, refine=False), random_state=0
     )
     assert merged.trace["clusters"].tolist() == [3, 2]
     assert merged.trace["Rum"].to_numpy() == pytest.approx([0.3595, 0.6383], abs=5e-5)
@@ -216,8 +217,8 @@ def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
 
 def transactions(frame, k, m, tum):
     asked = {"k": k, "m": m, "quasi": COLUMNS, "hierarchies": {"region": TREE}}
-    items = pdanon.Transaction(tum=tum)
-    return Dataset.of(frame, None, **asked, transaction=items, refine=False).transactions
+    items = pdanon.Transaction(tum=tum, refine=False)
+    return Dataset.of(frame, None, **asked, transaction=items).transactions
 
 
 @settings(max_examples=examples(50))
@@ -258,7 +259,7 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     frame, _, table, items = encoded(rows, clusters)
     pcta = naive.Pcta(items, 2, 2)
     asked = {"k": 2, "quasi": COLUMNS, "hierarchies": {"region": TREE}, "random_state": 1}
-    asked |= {"transaction": pdanon.Transaction(order=order), "refine": False}
+    asked |= {"transaction": pdanon.Transaction(order=order, refine=False)}
     start = pdanon.rfirst(frame, m=2, **asked)
     clusters = sorted(
         (np.flatnonzero(start.groups == group).tolist() for group in range(len(start.classes))), key=min

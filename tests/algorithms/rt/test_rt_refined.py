@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -33,7 +35,8 @@ def transaction(name):
 
 
 def both(name, frame, **asked):
-    return [run(name, frame, refine=refine, **asked) for refine in (False, True)]
+    items = asked.pop("transaction", pdanon.Transaction())
+    return [run(name, frame, transaction=replace(items, refine=refine), **asked) for refine in (False, True)]
 
 
 @settings(max_examples=examples(60))
@@ -53,7 +56,7 @@ def test_less_is_lost_by_the_same_classes(rows, name, items, m, k):
     pd.testing.assert_frame_equal(
         refined.frame[["age", "city", "region"]], first.frame[["age", "city", "region"]]
     )
-    assert (first.parameters["refine"], refined.parameters["refine"]) == (False, True)
+    assert [each.parameters["transaction"].refine for each in (first, refined)] == [False, True]
     if items == "lra":  # whose items may become several things in a class
         pd.testing.assert_frame_equal(refined.frame, first.frame)
 
@@ -73,11 +76,11 @@ def test_sets_are_those_that_the_second_call_finds(rows, items, m):
 )
 def test_bounds_are_kept(rows, percent, items, tum):
     frame, delta = frame_with(rows), percent / 100
-    asked = {"transaction": pdanon.Transaction(items, tum=tum, **WAYS[items]), "delta": delta}
     found = []
     for refine in (False, True):
         try:
-            found.append(run("tum_bound", frame, refine=refine, **asked))
+            parts = pdanon.Transaction(items, tum=tum, refine=refine, **WAYS[items])
+            found.append(run("tum_bound", frame, transaction=parts, delta=delta))
         except pdanon.InfeasibleError:
             found.append(None)
     first, refined = found
@@ -97,7 +100,7 @@ def test_a_bound_of_items_that_only_refined_ones_keep():
     df = frame_of(["bce", "fd"]).assign(age=[28, 39])
     asked = {"k": 2, "quasi": ["age"], "delta": 0.52, "random_state": 0}
     with pytest.raises(pdanon.InfeasibleError):
-        pdanon.tum_bound(df, **asked, refine=False)
+        pdanon.tum_bound(df, **asked, transaction=pdanon.Transaction(refine=False))
     assert pdanon.tum_bound(df, **asked).loss["NCP"] == pytest.approx((3 * 3 + 2 * 2) / (5 * 5))
 
 
@@ -107,11 +110,8 @@ def test_utility_loss_that_is_bounded_does_not_rise(rows):
     """NCP is what falls: a class whose bounded loss would rise by that stays as it was."""
     frame = frame_with(rows)
     asked = {"k": 2, "m": 2, "quasi": ["age"], "hierarchies": None}
-    items = pdanon.Transaction(tum="UL")
-    sides = [
-        Dataset.of(frame, None, **asked, transaction=items, refine=refine).transactions
-        for refine in (False, True)
-    ]
+    kinds = [pdanon.Transaction(tum="UL", refine=refine) for refine in (False, True)]
+    sides = [Dataset.of(frame, None, **asked, transaction=items).transactions for items in kinds]
     members = np.arange(len(rows))
     losses = [side.loss(*side.protect(members)) for side in sides]
     assert losses[1] <= losses[0]
@@ -171,10 +171,16 @@ def test_blocks_lose_less():
     pd.testing.assert_series_equal(refined.groups, first.groups)
 
 
+def test_refine_is_a_switch_of_the_items():
+    with pytest.raises(pdanon.ParameterError, match="refine must be True or False"):
+        pdanon.Transaction(refine="yes")
+
+
 @pytest.mark.parametrize("name", OWN)
-def test_refine_is_a_switch(name):
-    with pytest.raises(pdanon.ParameterError, match="refine"):
-        run(name, many_rows(12), refine="yes")
+def test_the_items_are_told_whether_they_are_refined(name):
+    with pytest.raises(TypeError, match="has no parameter 'refine'") as caught:
+        getattr(pdanon, name)(many_rows(12), k=2, quasi=["age"], refine=False)
+    assert "transaction=pdanon.Transaction(refine=...)" in str(caught.value)
 
 
 @pytest.mark.parametrize("quasi", [["sex"], ["district"], ["district", "sex"]], ids="-".join)

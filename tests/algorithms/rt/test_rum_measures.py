@@ -15,14 +15,15 @@ from test_rt_merging import COLUMNS, ITEMS, QUASI, TREE, WORLD, as_lists, cluste
 
 import pdanon
 from examples import examples
-from pdanon import InfeasibleError, ParameterError
+from pdanon import ColumnError, InfeasibleError, ParameterError
 from pdanon.algorithms.relational.quasi import QuasiTable, column_weights
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.rum_bound import MEASURES, Merging, Rum, merge_next
 from pdanon.itemsets.codes import Itemsets
 
 TREES = {"region": TREE}
-ASKED = {"k": 2, "m": 2, "quasi": COLUMNS, "hierarchies": TREES, "random_state": 0, "refine": False}
+ASKED = {"k": 2, "m": 2, "quasi": COLUMNS, "hierarchies": TREES, "random_state": 0}
+ASKED |= {"transaction": pdanon.Transaction(refine=False)}
 
 
 class Measured:
@@ -157,10 +158,10 @@ def test_the_least_is_told_for_any_measure():
 def test_weights_are_those_of_the_loss():
     frame = people([set(items) - set("GH") for items in ITEMS])
     asked = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": WORLD, "random_state": 0, "delta": 1}
-    weights = {"age": 0.5, "gender": 0}
+    asked["quasi"] = dict.fromkeys(QUASI, 1) | {"age": 0.5, "gender": 0}
     for name in ("rum_bound", "tum_bound", "rfirst"):
         given_to = {key: value for key, value in asked.items() if name != "rfirst" or key != "delta"}
-        result = getattr(pdanon, name)(frame, quasi_weights=weights, **given_to)
+        result = getattr(pdanon, name)(frame, **given_to)
         ages = [0 if each.length == 0 else each.length / 51 for each in result.frame["age"]]
         places = {"*": 1, "Africa": 2 / 6, "Europe": 4 / 6}
         origins = [places.get(each, 0) for each in result.frame["origin"]]
@@ -173,10 +174,10 @@ def test_weights_are_those_of_the_loss():
 def test_equal_weights_are_none():
     frame = some_rows()
     plain = pdanon.rum_bound(frame, delta=0.5, **ASKED)
-    halves = pdanon.rum_bound(frame, delta=0.5, quasi_weights=dict.fromkeys(COLUMNS, 0.5), **ASKED)
+    halves = pdanon.rum_bound(frame, delta=0.5, **ASKED | {"quasi": dict.fromkeys(COLUMNS, 0.5)})
     pd.testing.assert_frame_equal(plain.frame, halves.frame)
     assert plain.loss.equals(halves.loss)
-    assert column_weights({"age": 0.5}, COLUMNS) == [1, 2, 2]
+    assert column_weights(dict.fromkeys(COLUMNS, 1) | {"age": 0.5}, COLUMNS) == [1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -187,16 +188,26 @@ def test_equal_weights_are_none():
         {"age": np.nan},
         {"age": "1"},
         {"age": True},
-        {"nowhere": 1},
         dict.fromkeys(COLUMNS, 0),
-        [1, 1, 1],
+        {},
         0.5,
     ],
     ids=str,
 )
 def test_refused_weights(bad):
-    with pytest.raises(ParameterError, match="quasi_weights"):
-        pdanon.rum_bound(some_rows(), delta=1, quasi_weights=bad, **ASKED)
+    asked = ASKED | {"hierarchies": None}
+    with pytest.raises(ParameterError, match="quasi"):
+        pdanon.rum_bound(some_rows(), delta=1, **asked | {"quasi": bad})
+
+
+def test_weights_of_columns_are_passed_with_the_columns():
+    with pytest.raises(ColumnError, match="nowhere"):
+        pdanon.rum_bound(some_rows(), delta=1, **ASKED | {"quasi": {"nowhere": 1}})
+    with pytest.raises(TypeError, match="has no parameter 'quasi_weights'") as caught:
+        pdanon.rum_bound(some_rows(), delta=1, quasi_weights={"age": 0.5}, **ASKED)
+    assert "quasi={'age': 0.5, 'sex': 1}" in str(caught.value)
+    with pytest.raises(ParameterError, match="quasi"):
+        pdanon.mondrian(some_rows()[COLUMNS], k=2, quasi={"age": 0.5})
 
 
 @pytest.mark.parametrize("bad", ["UL", "ncpp", None, 3, ["NCP"]], ids=str)
@@ -258,8 +269,8 @@ def test_weights_of_items_are_those_of_the_algorithm(name):
         blocks = {"utility": [list("uvwxyz")]} if name == "upcta" else {}
         alone = getattr(frame.txanon, name)(k=8, m=2, weights=weights, **blocks)
         plain = getattr(frame.txanon, name)(k=8, m=2, **blocks)
-        items = pdanon.Transaction(name, options={"weights": weights, **blocks})
-        asked = {"k": 8, "m": 2, "quasi": ["age"], "transaction": items, "refine": False}
+        items = pdanon.Transaction(name, options={"weights": weights, **blocks}, refine=False)
+        asked = {"k": 8, "m": 2, "quasi": ["age"], "transaction": items}
         result = pdanon.rfirst(frame, cluster="mondrian", **asked)
         columns = ["item", "generalized"]
         pd.testing.assert_frame_equal(result.mapping[columns], alone.mapping[columns])
@@ -271,7 +282,7 @@ def test_weights_of_items_are_those_of_the_algorithm(name):
 def test_refused_weights_of_items(bad):
     items = pdanon.Transaction(options={"weights": bad})
     with pytest.raises(ParameterError, match="weight"):
-        pdanon.rum_bound(some_rows(), delta=1, transaction=items, **ASKED)
+        pdanon.rum_bound(some_rows(), delta=1, **ASKED | {"transaction": items})
 
 
 def test_weights_of_items_need_one_column():
@@ -289,10 +300,9 @@ def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
     rows, clusters = given_rows
     frame, groups, _, items = encoded(rows, clusters)
     assume(any(row & frozenset("yz") for row in items))
-    transaction = pdanon.Transaction(sensitive=sorted(frozenset("yz") & frozenset().union(*items)), l=most)
-    data = Dataset.of(
-        frame, None, k=2, m=2, quasi=COLUMNS, hierarchies=TREES, transaction=transaction, refine=False
-    )
+    hidden = {"sensitive": sorted(frozenset("yz") & frozenset().union(*items)), "l": most}
+    transaction = pdanon.Transaction(**hidden, refine=False)
+    data = Dataset.of(frame, None, k=2, m=2, quasi=COLUMNS, hierarchies=TREES, transaction=transaction)
     side = data.transactions
     shown = [row - frozenset("yz") for row in items]
     state = Merging(data.table, groups, side.known, Rum.of("NCP", data.table, len(rows)))

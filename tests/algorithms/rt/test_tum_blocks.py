@@ -30,7 +30,7 @@ def run(frame, **asked):
 @given(datasets(least=4, most=16), st.integers(2, 3), st.integers(0, 3), st.booleans(), st.integers(0, 20))
 def test_any_rows_keep_guarantee_and_bound(rows, k, more, refine, share):
     frame = frame_with(rows)
-    asked = {"k": k, "block_rows": 2 * k + more, "refine": refine}
+    asked = {"k": k, "block_rows": 2 * k + more, "transaction": pdanon.Transaction(refine=refine)}
     try:
         result = run(frame, **asked, delta=share / 20)
     except InfeasibleError as error:
