@@ -235,7 +235,7 @@ def _with_labels(decision: ListDecision, labels: Labels) -> ListDecision:
     names: Names = {}
     if not rows.recoding.hierarchical:
         names = rename_sets(decision.mapping, rows.recoding.apply(rows.columns.itemsets), labels)
-    mapping = with_names(decision.mapping, [names]) if names else decision.mapping
+    mapping = with_names(decision.mapping, names) if names else decision.mapping
     known = decision.guarantee.with_mapping(mapping)
     return replace(decision, mapping=mapping, guarantee=known, parameters=parameters)
 

@@ -67,14 +67,16 @@ def relabel(result: Anonymized, labels: Labels) -> Anonymized:
         taken.append(pa.array([*names[-1].values()], pa.string()))
     if not any(names):
         return result
-    mapping = with_names(mapping, names)
+    renamed = [with_names(part, own) for part, own in zip(parts, names, strict=True)]
+    mapping = pd.concat(renamed) if len(lists) > 1 else renamed[0]
+    mapping.attrs = result.mapping.attrs
     guarantee = result.guarantee.with_mapping(mapping)
     if units:
         frame = rename_units(units, names[0], guarantee, counts=result.parameters["counts"])
         return replace(result, frame=frame, mapping=mapping, guarantee=guarantee)
     for label, column, own in zip(lists, columns, names, strict=True):
-        renamed = Itemsets.from_series(column).rename(own)
-        frame = with_column(frame, label_position(frame, label), write_column(renamed))
+        rows = Itemsets.from_series(column).rename(own)
+        frame = with_column(frame, label_position(frame, label), write_column(rows))
     audit = guarantee.audit(frame, lists[0])
     withhold(audit, "rows")
     return replace(result, frame=frame, mapping=mapping, guarantee=audit.guarantee)
@@ -109,17 +111,11 @@ def rename_sets(
     return dict(zip(sets, called, strict=True))
 
 
-def with_names(mapping: pd.DataFrame, names: Sequence[Names]) -> pd.DataFrame:
-    """Return a mapping with other names of sets, those of each list column."""
-    # An item of another column may have the text of a set, so each line is renamed by its own column.
+def with_names(mapping: pd.DataFrame, names: Names) -> pd.DataFrame:
+    """Return a mapping with other names of sets."""
     labels = mapping_labels(mapping, pa.string())
-    texts, lines = labels.dictionary.to_pylist(), number_texts(labels)
-    every = [own.get(text, text) for own in names for text in texts]
-    if len(names) > 1:
-        column = pd.factorize(mapping["column"])[0]
-        lines = np.where(lines < 0, -1, column * len(texts) + lines)
-    column_of = label_column(pa.array(every, pa.string()), lines.astype(np.int32))
-    return mapping.assign(generalized=column_of)
+    texts = pa.array([names.get(text, text) for text in labels.dictionary.to_pylist()], pa.string())
+    return mapping.assign(generalized=label_column(texts, number_texts(labels).astype(np.int32)))
 
 
 # The labels of sets must differ from texts with another meaning, ``taken``. ``order`` has the sets in more

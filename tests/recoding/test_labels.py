@@ -262,6 +262,16 @@ def test_labels_of_several_columns_are_apart():
         assert not own["items"] & own["other"]
 
 
+def test_a_column_without_items_has_no_sets():
+    frame = frame_of([["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]).assign(age=range(4))
+    frame.insert(0, "none", pdanon.as_itemsets([[], ["a"]]).take([0] * 4).array)
+    parts = Transaction(columns=["none", "items"])
+    plain = frame.txanon.rfirst(k=2, m=2, quasi=["age"], transaction=parts, random_state=0)
+    result = plain.relabel("first")
+    assert_same_but_for_names(result, plain, frame)
+    assert {*result.legend["column"]} == {"items"}
+
+
 # --- the first item
 
 
