@@ -440,7 +440,7 @@ MECHANISMS = [
     Mechanism(
         "m <= 2: pairs apart",
         "audits, risk",
-        ("itemsets/support.py:_rare_pairs", "_kernels/row_exposure.py:mark_pairs _has_partner"),
+        ("itemsets/support.py:_rare_pairs", "_kernels/itemset_search.py:mark_pairs _has_partner"),
         note="cannot: triples start from pairs",
     ),
     Mechanism(

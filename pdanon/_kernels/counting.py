@@ -46,6 +46,7 @@ __all__ = [
     "hashes",
     "item_supports",
     "itemset_supports",
+    "join_rows",
     "look_up",
     "mark_itemsets",
     "mark_shortened",
@@ -280,12 +281,7 @@ def hashes(codes: Codes, offsets: Numbers, found: int64s) -> None:
 
 
 def first_alike(
-    codes: Codes,
-    offsets: Numbers,
-    keys: Numbers,
-    least: int64,
-    above: int64,
-    first: int64s,
+    codes: Codes, offsets: Numbers, keys: Numbers, least: int64, above: int64, first: int64s
 ) -> None:
     """Write the first row that is equal to each row, for rows with a hash in ``least..above - 1``."""
     # Threads share the work by ranges of hashes: equal rows have equal hashes.
@@ -356,12 +352,7 @@ def _hash(codes: Codes, start: Py_ssize_t, stop: Py_ssize_t) -> int64:
 @nogil
 @exceptval(check=False)
 def _are_equal(
-    codes: Codes,
-    start: Py_ssize_t,
-    stop: Py_ssize_t,
-    others: Codes,
-    other: Py_ssize_t,
-    end: Py_ssize_t,
+    codes: Codes, start: Py_ssize_t, stop: Py_ssize_t, others: Codes, other: Py_ssize_t, end: Py_ssize_t
 ) -> bint:
     """Return whether two rows are equal."""
     if stop - start != end - other:
@@ -534,11 +525,7 @@ def mark_itemsets(sets: Codes, set_offsets: Numbers, rows: Rows, held: uint8s) -
 
 
 def mark_shortened(
-    codes: Codes,
-    offsets: Numbers,
-    labels: Codes,
-    n_labels: Py_ssize_t,
-    shortened: uint8s,
+    codes: Codes, offsets: Numbers, labels: Codes, n_labels: Py_ssize_t, shortened: uint8s
 ) -> None:
     """Set ``shortened[row]`` in the rows in which two codes have the same label."""
     stamp: int64s = np.full(n_labels, -1, np.int64)  # the last row with each label
@@ -725,3 +712,79 @@ def look_up(tables: Numbers, starts: Numbers, codes: Code[:, ::1], rows: Numbers
                 loss += tables[starts[column] + codes[rows[place], column]]
             found[place] = loss
     return losses
+
+
+# --- Joint rows of several releases
+
+
+def join_rows(
+    codes: Codes,
+    offsets: Numbers,
+    labels: Codes,
+    label_offsets: Numbers,
+    starts: Numbers,
+    needed: Codes,
+    first_known: Codes,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Extend the joint rows of some releases by one release. Items and labels ascend within a row.
+
+    Joint item ``c`` is extended to the joint items from ``starts[c]`` to ``starts[c + 1] - 1``. ``needed``
+    has the label of the next release that each one needs; -1 if it needs none. ``first_known`` has the
+    extended joint item of each label alone, if some item has no label before; -1 if there is none. These
+    items have the lowest codes.
+    """
+    size: Py_ssize_t
+    row_of: int64s = np.full(len(first_known), -1, np.int64)  # last row with each label
+    ends = np.zeros(len(offsets), np.int64)
+    bounds: int64s = ends
+    nothing: int32s = np.empty(0, np.int32)
+    with nogil:
+        for row in range(offsets.shape[0] - 1):
+            size = _join_row(
+                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, nothing, -1
+            )
+            bounds[row + 1] = bounds[row] + size
+    joined = np.empty(int(ends[len(ends) - 1]), np.int32)
+    found: int32s = joined
+    row_of[:] = -1
+    with nogil:
+        for row in range(offsets.shape[0] - 1):
+            size = bounds[row]
+            _join_row(
+                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, found, size
+            )
+    return joined, ends
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _join_row(
+    row: Py_ssize_t,
+    codes: Codes,
+    offsets: Numbers,
+    labels: Codes,
+    label_offsets: Numbers,
+    starts: Numbers,
+    needed: Codes,
+    first_known: Codes,
+    row_of: int64s,
+    found: int32s,
+    begin: Py_ssize_t,
+) -> Py_ssize_t:
+    """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""
+    size: Py_ssize_t
+    size = 0
+    for place in range(label_offsets[row], label_offsets[row + 1]):
+        row_of[labels[place]] = row
+        if first_known[labels[place]] >= 0:
+            if begin >= 0:
+                found[begin + size] = first_known[labels[place]]
+            size += 1
+    for place in range(offsets[row], offsets[row + 1]):
+        for joint in range(starts[codes[place]], starts[codes[place] + 1]):
+            if needed[joint] < 0 or row_of[needed[joint]] == row:
+                if begin >= 0:
+                    found[begin + size] = joint
+                size += 1
+    return size

@@ -1,4 +1,4 @@
-"""Depth-first searches for itemsets: rare, frequent and minimal ones.
+"""Depth-first searches for itemsets, rare, frequent and minimal ones, and rows with rare ones.
 
 Rows are as in ``counting``: CSR with weights, and the transpose.
 """
@@ -36,7 +36,7 @@ from cython.cimports.pdanon._kernels.counting import (
 )
 from numpy.typing import NDArray
 
-__all__ = ["RareSearch", "count_frequent", "minimal"]
+__all__ = ["RareSearch", "count_frequent", "mark_items", "mark_pairs", "minimal"]
 
 
 # --- Nodes of a search, each with the rows that contain its prefix
@@ -55,11 +55,7 @@ class Nodes:
     """
 
     def __init__(
-        self,
-        depths: Py_ssize_t,
-        occurrences: Py_ssize_t,
-        rows: Py_ssize_t,
-        names: Py_ssize_t,
+        self, depths: Py_ssize_t, occurrences: Py_ssize_t, rows: Py_ssize_t, names: Py_ssize_t
     ) -> None:
         # One place more: an item that is left out is written, and then overwritten.
         self.items = np.empty((depths, occurrences + 1), np.uint32)
@@ -504,11 +500,7 @@ class RareSearch:
 
 @cfunc
 def _allocate_nodes(
-    depths: Py_ssize_t,
-    rows: Rows,
-    pair_starts: Numbers,
-    begin: Py_ssize_t,
-    end: Py_ssize_t,
+    depths: Py_ssize_t, rows: Rows, pair_starts: Numbers, begin: Py_ssize_t, end: Py_ssize_t
 ) -> Nodes:
     """Allocate one node of each depth, large enough for prefixes that begin in ``begin..end - 1``."""
     widest = 0
@@ -529,12 +521,7 @@ def _allocate_nodes(
 @nogil
 @exceptval(check=False)
 def _contains_rare_pair(
-    count: int32s,
-    d: size_t,
-    k: int64,
-    items: uint32[::1],
-    start: Py_ssize_t,
-    stop: Py_ssize_t,
+    count: int32s, d: size_t, k: int64, items: uint32[::1], start: Py_ssize_t, stop: Py_ssize_t
 ) -> bint:
     """Return whether a row contains a pair with support below k."""
     for p in range(start, stop):
@@ -564,12 +551,7 @@ _DEEPEST = declare(Py_ssize_t, 64)
 
 
 def count_frequent(
-    rows: Rows,
-    items: Numbers,
-    least: int64,
-    max_size: Py_ssize_t,
-    most: int64,
-    halt: Flags,
+    rows: Rows, items: Numbers, least: int64, max_size: Py_ssize_t, most: int64, halt: Flags
 ) -> int:
     """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``."""
     # Each item is frequent. If there are more than ``most`` itemsets, any larger number is returned. The
@@ -726,12 +708,7 @@ def _has_subset(
 @nogil
 @exceptval(check=False)
 def _lower_bound(
-    item: int64,
-    depth: Py_ssize_t,
-    start: Py_ssize_t,
-    stop: Py_ssize_t,
-    codes: Codes,
-    offsets: Numbers,
+    item: int64, depth: Py_ssize_t, start: Py_ssize_t, stop: Py_ssize_t, codes: Codes, offsets: Numbers
 ) -> Py_ssize_t:
     """Find the first itemset in ``start..stop - 1`` whose item at a depth is at least ``item``."""
     # A binary search: all these itemsets have the same items before that depth.
@@ -742,3 +719,47 @@ def _lower_bound(
         else:
             stop = middle
     return start
+
+
+# --- Rows that contain a rare item or pair
+
+
+def mark_items(codes: Codes, offsets: Numbers, is_rare: Flags, exposed: int32s) -> None:
+    """Set ``exposed[row] = 1`` in rows that contain a rare item."""
+    with nogil:
+        for row in range(offsets.shape[0] - 1):
+            for position in range(offsets[row], offsets[row + 1]):
+                if is_rare[codes[position]]:
+                    exposed[row] = 1
+                    break
+
+
+def mark_pairs(
+    codes: Codes, offsets: Numbers, rare_starts: Numbers, rare_items: Codes, exposed: int32s
+) -> None:
+    """Set ``exposed[row] = 2`` in rows that contain a rare pair and are not exposed yet."""
+    # ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
+    last_row: int64s = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
+    with nogil:
+        for row in range(offsets.shape[0] - 1):
+            if exposed[row]:
+                continue
+            for position in range(offsets[row], offsets[row + 1]):
+                last_row[codes[position]] = row + 1
+            for position in range(offsets[row], offsets[row + 1]):
+                if _has_partner(codes[position], row, rare_starts, rare_items, last_row):
+                    exposed[row] = 2
+                    break
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _has_partner(
+    a: Py_ssize_t, row: Py_ssize_t, rare_starts: Numbers, rare_items: Codes, last_row: int64s
+) -> bint:
+    """Return whether an item forms a rare pair with another item of the row."""
+    for slot in range(rare_starts[a], rare_starts[a + 1]):
+        if last_row[rare_items[slot]] == row + 1:
+            return True
+    return False

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pdanon._kernels import breaches as kernels, row_exposure
+from pdanon._kernels import exposure
 from pdanon._kernels.itemset_search import minimal
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.frozen import frozen
@@ -80,12 +80,12 @@ class Breaches:
         lists, room = marked is None, np.array([MOST_ITEMSETS])
         marks = np.zeros(len(known.weights), np.bool_) if marked is None else marked
         arguments = k, m, above, below, rows, hidden, known.weights, lists, marks, room
-        singles = kernels.Breaches(*arguments, halt_flag())
+        singles = exposure.Breaches(*arguments, halt_flag())
         found = [ItemsetTable(*singles.single_items())]
 
         def part(begin: int, end: int) -> ItemsetTable:
             # Several threads may write to the same element of `marks`, but all write True.
-            return ItemsetTable(*kernels.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
+            return ItemsetTable(*exposure.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
 
         found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
         every = concatenate(found)
@@ -103,7 +103,7 @@ def likeliest_secrets(
     rows = secrets.codes, secrets.offsets, len(totals)
     larger = itemsets.take(~is_empty)
     items, counts = np.full(len(itemsets), -1, np.int32), np.zeros(len(itemsets), np.int64)
-    found = row_exposure.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
+    found = exposure.likeliest_secrets(known.rows, *rows, larger.codes, larger.offsets)
     items[~is_empty], counts[~is_empty] = found
     if is_empty.any() and totals.any():
         items[is_empty], counts[is_empty] = totals.argmax(), totals.max()

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas.api.types import is_hashable, is_numeric_dtype
 
-from pdanon._kernels.row_exposure import join_rows
+from pdanon._kernels.counting import join_rows
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, warn
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
 from pdanon.guarantees.kkm import KKm

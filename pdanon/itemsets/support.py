@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import counting, itemset_search, row_exposure
+from pdanon._kernels import counting, itemset_search
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
@@ -333,10 +333,10 @@ class SupportIndex:
         found = []
         for k in ks:
             exposed = np.zeros(len(self.weights), np.int32)
-            self._expose(exposed, row_exposure.mark_items, self.singles < k)
+            self._expose(exposed, itemset_search.mark_items, self.singles < k)
             if m >= 2:
                 rare = ranked._select_pairs(partial(np.greater, k))
-                ranked._expose(exposed, row_exposure.mark_pairs, *rare)
+                ranked._expose(exposed, itemset_search.mark_pairs, *rare)
             if m >= 3:
                 ranked._expose_larger(k, m, exposed, least)
             least = np.where(exposed > 0, exposed, m + 1).astype(np.int32)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon._kernels.row_exposure import RowSearch
+from pdanon._kernels.exposure import RowSearch
 from pdanon.cards import Lines, Share
 from pdanon.guarantees import (
     Coherence,

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from kernels.arrays import TIMES, csr, draw_rows, lists, rows_of, support_of
-from pdanon._kernels import breaches, row_exposure
+from pdanon._kernels import exposure
 from pdanon._kernels.conflicts import MoleRows, MoleSearch, eliminate, private_peaks
 
 N_KNOWN, N_SECRET = 5, 3
@@ -47,12 +47,12 @@ def test_breaches():
             held, room = np.zeros(len(known), np.bool_), np.array([1000])
             rows = (*csr(known), N_KNOWN), (*csr(secret), N_SECRET)
             arguments = k, m, above, below, *rows, weights, listing, held, room, HALT
-            singles = breaches.Breaches(*arguments)
+            singles = exposure.Breaches(*arguments)
             found = [singles.single_items()]
             bounds = singles.first_items()
             middle = (len(bounds) - 1) // 2
             for begin, end in ((0, middle), (middle, len(bounds) - 1)):
-                found.append(breaches.Breaches(*arguments).larger(singles, begin, end))
+                found.append(exposure.Breaches(*arguments).larger(singles, begin, end))
             if listing:
                 listed = {}
                 for codes, offsets, supports in found:
@@ -154,7 +154,7 @@ def test_likeliest_secrets():
         every = [each for size in range(1, 5) for each in combinations(range(N_KNOWN), size)]
         sets = [every[i] for i in rng.permutation(len(every))]
         rows = rows_of(known, weights, N_KNOWN)
-        items, counts = row_exposure.likeliest_secrets(rows, *csr(secret), N_SECRET, *csr(sets))
+        items, counts = exposure.likeliest_secrets(rows, *csr(secret), N_SECRET, *csr(sets))
         for each, item, found in zip(sets, items.tolist(), counts.tolist(), strict=True):
             held = [
                 (inside, int(weight))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kernels.arrays import TIMES, contained_sets, csr, draw_rows, lists, rows_of, support_of
-from pdanon._kernels import itemset_search, row_exposure
+from pdanon._kernels import itemset_search
 
 N_ITEMS = 6
 HALT = np.zeros(1, np.bool_)
@@ -75,8 +75,8 @@ def test_exposed_rows():
         is_rare = np.array([supports.get((item,), 0) < k for item in range(N_ITEMS)])
         rare_pairs = [each for each, support in supports.items() if len(each) == 2 and support < k]
         safe_pairs = [each for each, support in supports.items() if len(each) == 2 and support >= k]
-        row_exposure.mark_items(*csr(sets), is_rare, exposed)
-        row_exposure.mark_pairs(*csr(sets), *pairs_csr(rare_pairs), exposed)
+        itemset_search.mark_items(*csr(sets), is_rare, exposed)
+        itemset_search.mark_pairs(*csr(sets), *pairs_csr(rare_pairs), exposed)
         asked = k, 6, True, False, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(safe_pairs)
         names, nothing = np.arange(N_ITEMS, dtype=np.int32), np.empty(0, np.int64)
         itemset_search.RareSearch(

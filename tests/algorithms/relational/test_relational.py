@@ -491,7 +491,7 @@ def test_a_release_without_its_guarantee_is_withheld(monkeypatch):
         return Classes.of_members(table, np.arange(table.n_rows))
 
     module = sys.modules[pdanon.mondrian.__module__]
-    monkeypatch.setattr(module, "RECORD", replace(module.RECORD, form=faulty))
+    monkeypatch.setattr(module, "MONDRIAN", replace(module.MONDRIAN, form=faulty))
     with pytest.raises(pdanon.GuaranteeError, match="3 rows at risk"):
         run("mondrian", pd.DataFrame({"q": [1, 2, 3]}))
 

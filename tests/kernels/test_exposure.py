@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from kernels.arrays import TIMES, csr, draw_rows
-from pdanon._kernels.row_exposure import RowSearch, join_rows
+from pdanon._kernels.counting import join_rows
+from pdanon._kernels.exposure import RowSearch
 
 N_ITEMS = 7
 PLENTY = 10**9
