@@ -35,6 +35,7 @@ from pdanon.algorithms.relational.groups import cluster, k_member, mondrian
 from pdanon.algorithms.rt.rfirst import rfirst, tfirst
 from pdanon.algorithms.rt.rum_bound import rum_bound, tum_bound
 from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.cli.policy import Policy
 from pdanon.errors import (
     ColumnError,
     EmptiedWarning,
@@ -94,7 +95,6 @@ from pdanon.io.text import from_json, from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import config, show_versions
-from pdanon.policy import Policy
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized

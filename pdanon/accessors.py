@@ -15,7 +15,6 @@ from pdanon.algorithms.items.clump import lcg
 from pdanon.algorithms.preparation import Prepared, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
-from pdanon.cards import Share, card, listing
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
 from pdanon.evaluation.alternatives import alternatives
@@ -37,6 +36,7 @@ from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
 from pdanon.io.units import UnitTable, unit_positions
 from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
+from pdanon.itemsets.cards import Share, card, listing
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column

@@ -11,18 +11,8 @@ import pdanon
 
 PACKAGE = Path(pdanon.__file__).parent
 ROOT = [
-    *("__init__.py", "__main__.py", "_kernels", "accessors.py", "algorithms", "cards.py", "cli", "dask"),
-    *(
-        "errors.py",
-        "evaluation",
-        "guarantees",
-        "hierarchy",
-        "io",
-        "itemsets",
-        "policy",
-        "recoding",
-        "stream",
-    ),
+    *("__init__.py", "__main__.py", "_kernels", "accessors.py", "algorithms", "cli", "dask", "errors.py"),
+    *("evaluation", "guarantees", "hierarchy", "io", "itemsets", "recoding", "stream"),
 ]
 FILES = sorted(PACKAGE.rglob("*.py"))
 LONGEST = 800

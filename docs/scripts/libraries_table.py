@@ -42,9 +42,10 @@ PAGE = {
     "evaluation/report/html": "table _row_html _cell_html _attributes paragraph section document",
 }
 CARDS = {
-    "cards": "escape_html Share _rectangle card facts _line_html _named_bar Measures _frame_html _column_html"
+    "itemsets/cards": "escape_html Share _rectangle card facts _line_html _named_bar Measures _frame_html"
+    " _column_html",
 }
-KEYS = {"policy/schema": "_KEYS _TYPES OUTPUTS _check_keys"}
+KEYS = {"cli/schema": "_KEYS _TYPES OUTPUTS _check_keys"}
 COMMANDS = {
     "cli/parser": "Parser PrintVersion parser_of _fill _fill_risk _add_form _add_unit _add_switch _add_file",
     "cli/options": "DEMANDS WAYS OWN COLUMNS UNMODIFIED",

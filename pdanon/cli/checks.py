@@ -16,6 +16,7 @@ from pdanon.algorithms.preparation import Prepared, check_steps, prepare
 from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.options import Arguments, flag, is_table
 from pdanon.cli.output import note, stage
+from pdanon.cli.schema import read_parameter, read_steps
 from pdanon.errors import ParameterError, mask_credentials, read_safely, refuse
 from pdanon.evaluation.evidence import paths_of as evidence_paths
 from pdanon.evaluation.readings import RawProfile, describe_raw
@@ -35,7 +36,6 @@ from pdanon.io.tables import (
 from pdanon.io.trees import check_absent
 from pdanon.itemsets.chunks import NAMES
 from pdanon.itemsets.validation import is_uri
-from pdanon.policy.schema import read_parameter, read_steps
 
 _FORM = tuple(each.name for each in fields(Form))
 

@@ -80,6 +80,8 @@ from pdanon.cli.output import (
     stage,
 )
 from pdanon.cli.parser import Command, parser_of
+from pdanon.cli.policy import Policy, bound_function, release_table, release_writers
+from pdanon.cli.schema import read_steps
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import (
     GuaranteeError,
@@ -123,8 +125,6 @@ from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.itemsets.memory import out_of_memory
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import is_uri
-from pdanon.policy import Policy, bound_function, release_table, release_writers
-from pdanon.policy.schema import read_steps
 from pdanon.recoding.release import check_max_loss
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.unmodified_columns import check_max_risk

@@ -25,7 +25,6 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.rt.rum_bound import MEASURES
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.cards import HEAD
 from pdanon.errors import ParameterError, mask_credentials
 from pdanon.evaluation.matches import Facts
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
@@ -33,6 +32,7 @@ from pdanon.io.files import suffix_of
 from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.arguments import moved
+from pdanon.itemsets.cards import HEAD
 from pdanon.itemsets.validation import is_code_file, is_uri
 from pdanon.recoding.labels import LABELS
 

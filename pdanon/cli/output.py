@@ -23,7 +23,6 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.cards import Lines
 from pdanon.errors import (
     IdentifierWarning,
     PdanonError,
@@ -39,6 +38,7 @@ from pdanon.evaluation.profile import Profile
 from pdanon.evaluation.readings import RawProfile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
+from pdanon.itemsets.cards import Lines
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.timing import LOG, SETTINGS
 from pdanon.recoding.counts import class_sizes, level_lines, loss_lines, percent

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, functions
-from pdanon.cards import HEAD
 from pdanon.cli.options import (
     COLUMNS,
     DEMANDS,
@@ -47,6 +46,7 @@ from pdanon.cli.output import Outcome
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.io.lines import TYPES
+from pdanon.itemsets.cards import HEAD
 
 # Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {

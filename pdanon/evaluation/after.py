@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.cards import Measures
 from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.named import SUPPRESSED
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_finite_m, check_k
 from pdanon.guarantees.series import KNOWLEDGE, Released, Series, audit_series, read_releases
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import Codes, Mask, Numbers

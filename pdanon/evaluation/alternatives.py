@@ -13,13 +13,13 @@ import pandas as pd
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.local_suppression import local_suppression
 from pdanon.algorithms.preparation import prepare
-from pdanon.cards import Measures
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.profile import are_codes
 from pdanon.evaluation.readings import SHAPES
 from pdanon.guarantees import KKm, KmAnonymity
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen

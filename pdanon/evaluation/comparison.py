@@ -33,7 +33,6 @@ from pdanon.algorithms.registry import (
     text_parameters,
 )
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.cards import Measures
 from pdanon.errors import FormatError, InfeasibleError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
@@ -45,6 +44,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import called_by_name, moved
+from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column

@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import HEAD, Lines, escape_html
 from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
+from pdanon.itemsets.cards import HEAD, Lines, escape_html
 from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.result import Anonymized
 

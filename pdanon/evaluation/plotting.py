@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.cards import SHARES, Measures
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.itemsets.arguments import CallError, called_by_name, unknown_method
+from pdanon.itemsets.cards import SHARES, Measures
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import Numbers
 from pdanon.itemsets.mapping import is_kept, label_sizes

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pdanon.cards import HEAD, Lines, Share, card, facts, listing
 from pdanon.errors import ColumnError, IdentifierWarning, ItemsetDtypeError
 from pdanon.evaluation.html import (
     Cell,
@@ -51,6 +50,7 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import HEAD, Lines, Share, card, facts, listing
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pdanon.cards import Lines, card, listing
 from pdanon.errors import PdanonError, ReleaseWarning
 from pdanon.io.lines import NOUNS, type_of
 from pdanon.io.long import number_persons
 from pdanon.io.tables import Form
 from pdanon.io.text import parse_list, split_objects
+from pdanon.itemsets.cards import Lines, card, listing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import is_text_type

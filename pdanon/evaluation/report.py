@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
-from pdanon.cards import PERCENT, SHARES, SIGNS, facts
 from pdanon.evaluation.fingerprint import check_original, check_release, recount_unmodified
 from pdanon.evaluation.html import (
     Cell,
@@ -44,6 +43,7 @@ from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.cards import PERCENT, SHARES, SIGNS, facts
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import changes, label_sizes

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.cards import Lines, card, listing
 from pdanon.errors import PdanonError
 from pdanon.evaluation.evidence import (
     Evidence,
@@ -25,6 +24,7 @@ from pdanon.evaluation.report import ALL_ITEMS
 from pdanon.guarantees import audit as count_independently
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Lines, card, listing
 from pdanon.itemsets.validation import FilePath, check_frame, check_path
 from pdanon.recoding.warnings import shortfall
 

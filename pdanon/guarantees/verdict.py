@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.cards import Verdict, card
 from pdanon.errors import ParameterError
+from pdanon.itemsets.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, add_first_copies, read_visible
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.encoded_columns import ListColumns

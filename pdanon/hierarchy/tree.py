@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import escape_html
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.cards import escape_html
 from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
 from pdanon.itemsets.dtype import is_text_type, text_column
 from pdanon.itemsets.lists import Mask, Offsets, offsets_of

@@ -1,4 +1,4 @@
-"""List columns as integer codes, and supports of itemsets."""
+"""List columns as integer codes, supports of itemsets, and what all rooms share."""
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.encoded_columns import ListColumns

@@ -17,9 +17,9 @@ import numpy as np
 
 from pdanon._kernels.conflicts import Packing
 from pdanon._kernels.deletions import Deletions, exempt, pack
-from pdanon.cards import Share, card, listing
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
+from pdanon.itemsets.cards import Share, card, listing
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import HEAD, Lines, Share, Verdict, card, listing
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.promises import promise
@@ -20,6 +19,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
+from pdanon.itemsets.cards import HEAD, Lines, Share, Verdict, card, listing
 from pdanon.itemsets.codes import Itemsets, find_items
 from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
 from pdanon.itemsets.libraries import holds_tables

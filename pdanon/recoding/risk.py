@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels.exposure import RowSearch
-from pdanon.cards import Lines, Share
 from pdanon.guarantees import (
     Coherence,
     DisassociatedKm,
@@ -29,6 +28,7 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
 from pdanon.guarantees.ps import AllRules
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.cards import Lines, Share
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pandas as pd
 
-from pdanon.cards import Lines, card, listing
+from pdanon.itemsets.cards import Lines, card, listing
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.recoding.counts import percent
 

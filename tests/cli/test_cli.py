@@ -15,8 +15,7 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon import policy
-from pdanon.cli import main as cli
+from pdanon.cli import main as cli, policy
 from pdanon.io import tables
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv, to_csv

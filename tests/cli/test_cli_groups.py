@@ -9,9 +9,9 @@ import pytest
 from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
 
 import pdanon
+from pdanon.cli.policy import release_table
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv
-from pdanon.policy import release_table
 
 FLU = f"{RICE}-flu"
 SICK = [[RICE, TEA, FLU], [RICE, TEA], [SALT], [SALT, TEA], [RICE], [TEA]]

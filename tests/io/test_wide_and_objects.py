@@ -15,9 +15,9 @@ from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError
+from pdanon.cli.policy import Policy
 from pdanon.io.lines import read_lines
 from pdanon.io.tables import Form
-from pdanon.policy import Policy
 
 ITEMS = st.sampled_from(["tea", "rice", "salt", " tea ", "é", "7"])
 BASKETS = st.lists(st.lists(ITEMS, max_size=4), min_size=1, max_size=12)

@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.cards import Measures, escape_html
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.estimates import Chances, encode_release
 from pdanon.guarantees.parameters import DEFAULT_M, check_finite_m
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures, escape_html
 from pdanon.itemsets.chunks import is_in_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, relabel_rows
 from pdanon.itemsets.columns import list_column

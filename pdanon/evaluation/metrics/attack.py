@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.cards import Share, card, listing
 from pdanon.errors import ParameterError, ReleaseWarning, warn
 from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Share, card, listing
 from pdanon.itemsets.codes import Itemsets, Numbers, Offsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import likeliest_secrets
 from pdanon.guarantees.named import NamedItems, named_labels
 from pdanon.guarantees.parameters import check_finite_m
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import list_column

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures
 from pdanon.recoding.meaning import level_shares
 from pdanon.recoding.result import Labelled
 

@@ -18,7 +18,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.cards import card
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.association_rules import (
     Frequent,
@@ -35,6 +34,7 @@ from pdanon.evaluation.metrics.association_rules import (
 from pdanon.evaluation.metrics.estimates import Mode, Release
 from pdanon.evaluation.metrics.queries import Workload, answer_queries
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.cards import card
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables, takes_tables

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 
-from pdanon.cards import card
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.association_rules import frequent_itemsets
 from pdanon.evaluation.metrics.estimates import (
@@ -28,6 +27,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.cards import card
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers, as_itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, list_column

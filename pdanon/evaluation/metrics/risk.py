@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.cards import Measures
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import secret_totals
 from pdanon.guarantees.coherence import PublicAndPrivate, private_items
@@ -17,6 +16,7 @@ from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_finite_m, check_k
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import find_columns, find_quasi, list_column

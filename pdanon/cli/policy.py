@@ -26,7 +26,7 @@ from pdanon.algorithms.registry import (
     takes_guarantee,
     text_parameters,
 )
-from pdanon.cards import HEAD
+from pdanon.cli import schema
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, refuse, warn
 from pdanon.evaluation.comparison import Texts, compare, list_tasks
 from pdanon.evaluation.evidence import collect, evidence_files, paths_of
@@ -52,6 +52,7 @@ from pdanon.io.tables import (
 )
 from pdanon.io.trees import ParquetTree, check_absent
 from pdanon.itemsets.arguments import constructed_by_name
+from pdanon.itemsets.cards import HEAD
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.threads import config
 from pdanon.itemsets.validation import (
@@ -66,7 +67,6 @@ from pdanon.itemsets.validation import (
     is_uri,
     read_list,
 )
-from pdanon.policy import schema
 from pdanon.recoding.labels import check_labels
 from pdanon.recoding.release import check_max_loss, refuse_loss
 from pdanon.recoding.result import Anonymized

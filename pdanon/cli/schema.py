@@ -14,11 +14,11 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, Parameters, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
-from pdanon.cards import HEAD
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.arguments import moved
+from pdanon.itemsets.cards import HEAD
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import check_kind, check_known, is_code_file, is_uri
