@@ -966,3 +966,13 @@ def test_levels_of_a_chosen_release_are_those_of_its_mapping(tmp_path, monkeypat
     pd.testing.assert_frame_equal(result.levels, pd.DataFrame(pdanon.metrics.meaning.levels(same, 4)))
     pd.testing.assert_frame_equal(result.levels, pd.DataFrame(pdanon.metrics.meaning.levels(result, 4)))
     assert stream.pcta(tmp_path / "in.parquet", tmp_path / "pcta.parquet", k=3, m=2).levels is None
+
+
+def test_a_hierarchy_of_the_sample_alone_gives_no_levels(tmp_path, monkeypatch):
+    frame = frame_of([*["ab", "ac", "bc", "a", "cd", "d"] * 20, "az"])  # z is in one row
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    monkeypatch.setattr(engines, "SAMPLE", 30)
+    monkeypatch.setattr(engines, "choose", lambda *_, **__: ([("pcta", {"k": 3, "m": 1})], len, None))
+    tree = {"*": {"ab": ["a", "b"], "cd": ["c", "d"]}}
+    result = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=3, m=1, hierarchy=tree)
+    assert (result.levels, result.sample) == (None, 30)
