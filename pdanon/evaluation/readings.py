@@ -162,8 +162,9 @@ def describe_raw(
                 candidates.append((f"{what}, without missing items", {**fields, "missing": "drop"}))
             continue
         n_items = len(itemsets.codes)
-        if itemsets.lengths.max(initial=0) < 2 or itemsets.n_items == n_items:
-            continue  # no sets, or of items that never come again
+        n_sets = np.count_nonzero(itemsets.lengths > 1)
+        if not n_sets or ("wide" in form and 10 * n_sets < itemsets.n_rows) or itemsets.n_items == n_items:
+            continue  # no sets, an answer and its other text, or items that never come again
         if not readings:
             spelling = [*spelling_alerts(itemsets), *tree_alerts(itemsets, Form(**form).lists)]
             owners = number_persons([split[label] for label in form["by"]])[0] if "by" in form else owners
@@ -343,6 +344,8 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     words = [pair for pair in apart if pair[1] not in {"whole numbers", *_MEASURED}]  # nor a number of items
     sample = [column.iloc[:_SAMPLE] for column, _ in (words if len(words) > 1 else apart)]
     wide = [sample[place].name for place in wide_places(sample)]
+    if len(words) < 2 and not all(str(label)[-1:].isdigit() for label in wide):
+        wide = []  # coordinates share numbers, too
     if len(wide) > 1:
         form = by | {"wide": wide if len(wide) < len(labels) else []}
         yield f"a column for each of {len(wide):,} places of an item", form

@@ -396,10 +396,18 @@ def test_numbers_of_laboratories_have_no_hierarchy(run):
 def test_numbers_of_rows_and_answers_of_a_scale_make_no_lines(run):
     write("in.csv", "Id,TV,OpTV", *(f"{i},{i % 17},{'RBM'[i % 3]}" for i in range(50)))
     write("scale.csv", ",How do you like to read?", *(f"{i},{1 + i % 5} = yes" for i in range(50)))
-    for name in ("in.csv", "scale.csv"):
+    write("points.csv", "uid,trial,x,y", *(f"u{i % 9},{i % 3},{i % 7},{(i + 2) % 8}" for i in range(60)))
+    told = ["Woman", "Man", "Man", "", "Woman"]
+    write(
+        "other.csv",
+        "gender,gender_self",
+        *(f"{told[i % 5]},{'Man' if i in (3, 8, 14) else ''}" for i in range(60)),
+    )
+    for name in ("in.csv", "scale.csv", "other.csv"):
         code, out, _ = run("profile", name)
         assert code == 0
         assert "no form of lists" in out
+    assert "--wide" not in run("profile", "points.csv")[1]
 
 
 def test_numbers_of_several_kinds_are_told_apart(run):
