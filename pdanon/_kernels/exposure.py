@@ -1,6 +1,6 @@
 """Exposure: rare itemsets of single rows, and known items with a secret item in many of their rows.
 
-A search of single rows has the cost of these rows, however many others there are. The rows of an item are a
+A search of single rows costs as much as they do, however many others there are. The rows of an item are a
 list or, if the item is frequent, a bitmap. A search reads the rows of the item with the fewest, and stops as
 soon as a support is known to reach the threshold.
 
