@@ -345,6 +345,19 @@ def test_steps_up_a_hierarchy_are_tried_and_chosen_where_they_lose_least(tmp_pat
 
 
 @pytest.mark.slow
+def test_few_steps_up_are_tried_for_pairs_and_meaning_alone():
+    frame, tree = pdanon.read_parquet("examples/baskets.parquet"), "examples/baskets_hierarchy.csv"
+    frame, usual, few = frame[["items"]].head(300), "local_suppression, nodes", ", deletion_price=1.5"
+    given = {"k": 5, "m": 2, "hierarchy": tree}
+    result = frame.txanon.anonymize(**given, loss="meaning")
+    tried = result.tried.set_index("algorithm")["loss"]
+    assert tried.idxmin() == usual + few
+    assert result.parameters["deletion_price"] == 1.5
+    assert tried[usual + few] < tried[[usual, "local_suppression", "pcta"]].min()
+    assert usual + few not in frame.txanon.anonymize(**given, loss="occurrences").tried["algorithm"].tolist()
+
+
+@pytest.mark.slow
 def test_steps_up_do_not_end_the_search_for_k():
     named = pdanon.anonymize(FRAME, k=2, m=2, hierarchy=TREE, max_named=1.0)
     assert not named.tried["algorithm"].str.startswith("local_suppression").any()

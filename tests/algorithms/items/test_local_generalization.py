@@ -36,7 +36,7 @@ def candidates(released, known):
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
 @settings(max_examples=examples(400))
-@given(rows=PRESENT, k=st.integers(2, 4), price=st.sampled_from([None, 1.01, 1.5, 1e9]))
+@given(rows=PRESENT, k=st.integers(2, 4), price=st.sampled_from([None, 1.01, 1.5, 1e6]))
 @example(rows=[*map(frozenset, ["a", "ab", "abc", "b", "cd", "def", ""])], k=2, price=None)
 def test_no_attacker_finds_fewer_than_k_rows(m, rows, k, price):
     """Of all itemsets of original rows, by all that labels of a row stand for."""
