@@ -106,8 +106,12 @@ def play(line: Refuted) -> tuple[str, Fraction, Fraction]:
     table = {"items": ([list(row) for row in rows], "object"), "sex": (["f"] * len(rows), "str")}
     asked, kind = line.asked, Case
     if line.algorithm in RT:
-        asked = asked | OWN.get(line.algorithm, {})
-        asked["transaction"] = pdanon.Transaction(refine=line.form == "refined")
+        asked = {
+            "transaction": "pcta",
+            **asked,
+            **OWN.get(line.algorithm, {}),
+            "refine": line.form == "refined",
+        }
     elif line.form == "refined":
         kind = RefinedCase
     case = kind(line.algorithm, table, asked, ["items"])

@@ -1437,7 +1437,8 @@ def test_refined_items_meet_the_bound_with_fewer_merges():
     assert "with fewer merges, and the quasi-identifiers lose less" in text_of("docs/algorithms/rum_bound.md")
     patients = pdanon.read_parquet(ROOT / "examples" / "patients.parquet").drop(columns="district")[:600]
     asked = {"k": 5, "m": 2, "quasi": ["age", "sex"], "delta": 0.2, "random_state": 1}
-    refined, plain = (pdanon.tum_bound(patients, **asked, refine=refine) for refine in (True, False))
+    items = [pdanon.Transaction(refine=refine) for refine in (True, False)]
+    refined, plain = (pdanon.tum_bound(patients, **asked, transaction=each) for each in items)
     assert len(refined.classes) > len(plain.classes)
     assert refined.loss["NCP_relational"] < plain.loss["NCP_relational"]
 
