@@ -939,15 +939,12 @@ def test_a_sample_is_logged_as_one_piece_of_work(in_groups, tmp_path, monkeypatc
 def test_a_table_that_fits_is_said_to_fit_once(in_groups, tmp_path, monkeypatch, caplog):
     asked = []
     monkeypatch.setattr(streamed, "fits", lambda n_bytes: asked.append(n_bytes) or len(asked) == 1)
-    calls = [
-        lambda out: stream.pcta(in_groups, out, k=5, m=2),
-        lambda out: stream.coat(in_groups, out, k=5),
-    ]
-    calls[0](tmp_path / "silent.parquet")
+    stream.anonymize(in_groups, tmp_path / "silent.parquet", k=5, m=2)
     assert (asked, caplog.records) == ([], [])
     caplog.set_level("INFO", "pdanon.stream")
-    for number, call in enumerate(calls):
-        call(tmp_path / f"{number}.parquet")
+    stream.pcta(in_groups, tmp_path / "named.parquet", k=5, m=2)  # which does the same in memory
+    for number in range(2):
+        stream.anonymize(in_groups, tmp_path / f"{number}.parquet", k=5, m=2)
     (record,) = caplog.records
     assert record.getMessage().startswith("the 300 rows fit into memory (about 0.1 GB): without --stream, ")
     n_items = int(read_parquet(in_groups)["items"].map(len).sum())

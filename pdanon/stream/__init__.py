@@ -197,7 +197,7 @@ def _release(
     with_quasi = algorithm is not None and needs_quasi(algorithm, parameters)
     decide = None if with_quasi else plan(algorithm, parameters, partial(_count_rows, source))
     most = check_max_loss(max_loss), check_max_risk(max_risk)
-    paths = open_paths(source, target, mapping, drop)
+    paths = open_paths(source, target, mapping, drop, chosen=algorithm is None)
     tree, released, _ = paths
     with lock_target(released):
         if decide is None:

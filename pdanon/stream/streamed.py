@@ -209,8 +209,11 @@ def open_paths(
     target: str | os.PathLike[str],
     mapping: str | os.PathLike[str] | None,
     drop: Sequence[str],
+    *,
+    chosen: bool,
 ) -> tuple[ParquetTree, Path | str, Path | None]:
     """Check the paths of a release before any row is read; parameters as in `pdanon.stream.anonymize`."""
+    # ``chosen``: the algorithm is chosen, in memory on all rows.
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
     tree, released = ParquetTree.find(source), locate_target(target)
@@ -222,7 +225,8 @@ def open_paths(
     for path in (each for each in (released, mapping) if each is not None and not is_uri(each)):
         check_name(path)
     check_target(released, tree)
-    _tell_if_it_fits(tree)
+    if chosen:
+        _tell_if_it_fits(tree)
     return tree, released, None if mapping is None else check_mapping_file(Path(mapping), released, tree)
 
 

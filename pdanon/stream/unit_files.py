@@ -194,7 +194,7 @@ class ByPerson:
         self._units.check_parameters(parameters)
         decide = plan(algorithm, parameters)
         most = check_max_loss(max_loss), check_max_risk(max_risk)
-        paths = open_paths(self._source, target, mapping, drop)
+        paths = open_paths(self._source, target, mapping, drop, chosen=algorithm is None)
         with lock_target(paths[1]):
             files = _LineFiles(*paths, RecodedColumns(), self._units)
             return release(files, partial(files.decide, decide), (), *most)

@@ -141,8 +141,6 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         "2",
         "refine",
         "False",
-        "labels",
-        "set",
     ]
     # Before, salt alone finds one row of four.
     assert rows_below(page, "Risk before and after")[0][5:] == [

@@ -162,8 +162,8 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     delta = Fraction(percent * everything + (100 - percent) * sum(loss), 100 * everything)
     delta = min(Fraction(1), Fraction(int(delta * 10**6) + 1, 10**6))
     left = int(delta * everything) - sum(loss)
-    items = Transaction(refine=False)
-    result = run(frame, cluster="mondrian", merge=merge, block_rows=5, delta=float(delta), transaction=items)
+    plain = Transaction(refine=False)
+    result = run(frame, cluster="mondrian", merge=merge, block_rows=5, delta=float(delta), transaction=plain)
     became = [None] * len(rows)
     apart, chosen = [], {}
     for block, first, own in zip(blocks, firsts, loss, strict=True):
