@@ -70,6 +70,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "frame": good_frame,
     "original": good_frame,
     "prepare.steps": lambda: {"items": {"max_items": 2}},
+    "labels": lambda: "short",
     "series": lambda: good_frame()["items"],
     "released": lambda: released(),
     "tkd.released": good_frame,

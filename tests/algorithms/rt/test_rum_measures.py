@@ -309,7 +309,8 @@ def test_sensitive_items_do_not_count(given_rows, merge, percent, most):
     expected = [float(naive.btd([shown[row] for row in cluster])) for cluster in clusters]
     assert state._own_distances().tolist() == pytest.approx(expected)
     try:
-        result = pdanon.tum_bound(frame, delta=percent / 100, merge=merge, transaction=transaction, **ASKED)
+        asked = ASKED | {"transaction": transaction}
+        result = pdanon.tum_bound(frame, delta=percent / 100, merge=merge, **asked)
     except InfeasibleError:
         return
     mapping = result.mapping[~result.mapping["item"].isin(["y", "z"])]
