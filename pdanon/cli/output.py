@@ -241,8 +241,8 @@ def print_release(result: Anonymized | Streamed, measured: pd.DataFrame | None =
 
 def print_alternatives(measured: pd.DataFrame) -> None:
     """Print other releases, what their counts are off by, and their calls."""
-    print("Instead, measured: errors of the counts of an item, a pair, a combination of quasi-identifiers;")
-    print("with calls in Python, of the table as frame")
+    print("Instead, measured: errors of the counts of an item, a pair, a combination of quasi-identifiers.")
+    print("The calls are in Python, and the table is called frame.")
     for line in measured.iloc[1:].to_dict("records"):
         errors = [line[name] for name in ("singles", "pairs", "values") if name in line]
         errors = [percent(each) for each in errors if not pd.isna(each)]

@@ -326,7 +326,7 @@ def _judge_crowds(
             searches.append((_Search(rows.values(), k, m, share, efforts), rows))
     try:
         for size in count(1) if m is None else range(1, m + 1):
-            if not sum(search.judge(size) for search, _ in searches):
+            if not sum(search.judge(size) for search, _ in searches):  # any() would stop at the first
                 break
     except TimeLimitError:
         judged = size - 1
