@@ -459,7 +459,8 @@ def _judge_coherence(guarantee: Any, table: _Table) -> _Found:
     bare = [n for n, row in enumerate(rows) if row is not None and not split[n].known]
     had = mapping.rows_without_public if mapping is not None and mapping.suppresses else len(bare)
     shown = any(row.known for row in split.values()) and not at_risk & {*bare}
-    return len(at_risk) + (shown and had < len(bare) < guarantee.k) * (len(bare) - had), judged
+    emptied = len(bare) - had if shown and had < len(bare) < guarantee.k else 0
+    return len(at_risk) + emptied, judged
 
 
 def _judge_public(guarantee: Any, table: _Table) -> _Found:
