@@ -41,8 +41,13 @@ def raise_at_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Ignore signals at the end of a process that has done its work."""
+    """Ignore signals at the end of a process that has done its work, and raise one that was lost.
+
+    C code that asks whether an object has an attribute discards any exception, also that of a signal.
+    """
     _replace(_raise, signal.SIG_IGN)
+    if _received:
+        raise Interruption(_message(_received[0][0]))
 
 
 def exit_code(code: int) -> int:

@@ -175,6 +175,20 @@ def test_whenever_a_signal_comes_a_demo_leaves_nothing(module, step, command, mo
     assert hidden() == []
 
 
+def test_a_signal_whose_exception_is_discarded_is_reported(command, monkeypatch):
+    original = os.fsync
+
+    def discarding(number):
+        with contextlib.suppress(KeyboardInterrupt):  # as C code does that asks for an attribute
+            signal.raise_signal(signal.SIGTERM)
+        return original(number)
+
+    monkeypatch.setattr(os, "fsync", discarding)
+    code, _, err = command(*COMMANDS["risk"])
+    assert (code, err.splitlines()[-1]) == (143, "pdanon: interrupted by SIGTERM")
+    assert is_whole(Path("new/risk.csv"))
+
+
 def test_signals_that_are_ignored_stay_so(command, monkeypatch):
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as by nohup
     original = os.fsync
