@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import threading
 import time
 
 import numpy as np
@@ -106,24 +104,29 @@ def test_sets_of_values_that_are_too_long_are_refused(monkeypatch):
         released(frame, k=8, quasi=["town"])
 
 
-def interrupted(call):
-    """Seconds of the processor from an interrupt from the keyboard to the end of a call that began before."""
-    sent = []
+def stopped_by(alarm, call, monkeypatch):
+    """Seconds of the processor that a call takes to end when an alarm raises while it waits for a search."""
+    rung = []
 
-    def send():
-        sent.append(time.process_time())
-        os.kill(os.getpid(), signal.SIGINT)
+    def ring(number, frame):
+        rung.append(time.process_time())
+        raise alarm
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
-    timer = threading.Timer(0.5, send)
+    def wait(*given):
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        return original(*given)
+
+    original, before = threads.wait, signal.signal(signal.SIGALRM, ring)
+    monkeypatch.setattr(threads, "wait", wait)
     try:
-        timer.start()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(type(alarm)) as caught:
             call()
-        return time.process_time() - sent[0]
+        taken = time.process_time() - rung[-1]
     finally:
-        timer.cancel()
-        signal.signal(signal.SIGINT, before)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert caught.value is alarm
+    return taken
 
 
 LONG = {
@@ -138,11 +141,13 @@ LONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("call", LONG)
-def test_long_searches_end_at_an_interrupt(call, n_threads):
+def test_long_searches_end_at_an_interrupt(call, n_threads, monkeypatch):
     frame = dense()
     pdanon.config(threads=n_threads)
     try:
-        assert interrupted(lambda: LONG[call](frame)) < 2  # it takes a tenth of a second
+        taken = stopped_by(KeyboardInterrupt(), lambda: LONG[call](frame), monkeypatch)
+        assert taken < 2  # it takes a tenth of a second
+        monkeypatch.undo()
         small = frame_of(ROWS)
         assert not pdanon.audit(small, pdanon.KmAnonymity(3, 3)).holds  # who was told to stop is another
     finally:
@@ -169,25 +174,6 @@ def test_a_search_ends_with_the_time_limit(monkeypatch):
         pdanon.config(threads=None)
 
 
-def stopped_by(alarm, call, monkeypatch):
-    """Run a call that an alarm ends while it waits for a search, by the exception of whoever has set it."""
-
-    def ring(number, frame):
-        raise alarm
-
-    def wait(*given):
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
-        return original(*given)
-
-    original, before = threads.wait, signal.signal(signal.SIGALRM, ring)
-    monkeypatch.setattr(threads, "wait", wait)
-    try:
-        call()
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-
-
 ALARMED = {
     "pcta": lambda frame: pdanon.pcta(frame, k=5, m=9),
     "anonymize": lambda frame: pdanon.anonymize(frame, k=5, m=9),
@@ -198,10 +184,7 @@ ALARMED = {
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("call", ALARMED)
 def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(call, monkeypatch):
-    mine = TimeoutError("mine")
-    with pytest.raises(TimeoutError) as caught:
-        stopped_by(mine, lambda: ALARMED[call](dense()), monkeypatch)
-    assert caught.value is mine
+    stopped_by(TimeoutError("mine"), lambda: ALARMED[call](dense()), monkeypatch)
 
 
 # --- Algorithms that need all rows at once

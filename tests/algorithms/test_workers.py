@@ -84,8 +84,9 @@ def test_refusals(jobs):
     assert "hint:  pass a number of processes" in str(caught.value)
 
 
+# SIGINT is not ignored, as it is in what a shell has put into the background.
 AT_WORK = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from pdanon import config
 from pdanon.itemsets.threads import sharing
@@ -95,6 +96,7 @@ def work(number, report):
     time.sleep(600)
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with sharing(2, print) as share:
         share(work, [1, 2])
 """

@@ -57,8 +57,8 @@ def test_process_ends_with_the_exit_code():
     done = process("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "100")
     assert done.returncode == 1
     assert done.stdout == ""
-    refusal = re.sub(r"pdanon: .* \.\.\.\n", "", done.stderr)  # what goes on is said where it takes long
-    assert refusal.startswith("pdanon: error: k is larger than the number of rows that hold an item\n")
+    refusal = "pdanon: error: k is larger than the number of rows that hold an item\n"
+    assert refusal in done.stderr  # before it, what goes on is said where it takes long
     assert "Traceback" not in done.stderr
     assert process("anonymize").returncode == 2
 

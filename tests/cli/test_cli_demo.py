@@ -168,12 +168,13 @@ def test_it_has_no_options(option, run):
 
 @pytest.mark.slow
 def test_it_takes_seconds(tmp_path):
-    start = time.monotonic()
+    start = os.times()
     command, environment = [sys.executable, "-m", "pdanon", "demo"], os.environ | {"TMPDIR": tempfile.tempdir}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    assert time.monotonic() - start < SECONDS
-    named = [line for line in done.stderr.splitlines() if line.endswith(" ...")]  # stages of a loaded machine
-    assert done.stderr.splitlines() == named
+    end = os.times()  # of the processor, whatever else the machine does
+    assert end.children_user + end.children_system - start.children_user - start.children_system < SECONDS
+    for line in done.stderr.splitlines():  # stages of a loaded machine, and their parts
+        assert re.fullmatch(r"pdanon: .*( \.\.\.|[0-9.]+ s)", line)
     assert done.stdout.count("\n$ ") == 4
 
 
@@ -192,4 +193,4 @@ def test_a_process_that_is_interrupted_leaves_nothing(name, code):
         running.send_signal(getattr(signal, name))
         _, err = running.communicate(timeout=60)
     assert running.returncode == code
-    assert err.startswith("pdanon: interrupted")
+    assert err.splitlines()[-1].startswith("pdanon: interrupted")  # after the stages of a loaded machine

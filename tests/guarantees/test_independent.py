@@ -150,9 +150,9 @@ def test_a_time_limit_needs_the_independent_audit():
 def test_groceries_take_seconds(data):
     frame = pdanon.read_parquet(data / "groceries.parquet")
     released = pdanon.pcta(frame, k=5, m=2).frame
-    started = time.perf_counter()
+    started = time.process_time()  # whatever else the machine does
     assert pdanon.audit(released, k=5, m=2, independent=True).holds
-    assert time.perf_counter() - started < 60
+    assert time.process_time() - started < 60
     three = pdanon.audit(released, k=5, m=3, independent=True)
     assert three.rows_at_risk == pdanon.audit(released, k=5, m=3).rows_at_risk > 0
 
