@@ -132,6 +132,7 @@ def test_meaning_without_a_hierarchy_or_with_half_of_one_is_refused(call):
     assert "3 of 6 items are not leaves" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_real_diagnoses_stay_near(data):
     """Sets mix chapters; by a hierarchy, most changed codes stay in their section."""
     path = data / "rt_diabetes130_patients_icd9.parquet"
