@@ -39,6 +39,8 @@ settings.load_profile("pdanon")
 if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
 
+output.PATIENCE = 600  # a busy machine would have stages named
+
 os.environ.pop("COLUMNS", None)  # of a narrow terminal: pandas would leave columns out of what it prints
 
 # Workers, the commands that tests start, and later runs compile no module again.
@@ -95,7 +97,7 @@ def browser(tmp_path_factory):
         command = [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
         command += ["--enable-logging=stderr", "--hide-scrollbars", "--disable-background-networking"]
         done = subprocess.run(
-            [*command, *flags, path.as_uri()], capture_output=True, text=True, check=True, timeout=120
+            [*command, *flags, path.as_uri()], capture_output=True, text=True, check=True, timeout=600
         )
         return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
@@ -109,9 +111,8 @@ def tables_only(monkeypatch):
 
 
 @pytest.fixture
-def run(capsys, monkeypatch):
-    """Run a command: exit code, stdout and stderr, in which no item ever is; no stage takes long."""
-    monkeypatch.setattr(output, "PATIENCE", 600)
+def run(capsys):
+    """Run a command: exit code, stdout and stderr, in which no item ever is."""
 
     def run(*arguments):
         try:
@@ -137,7 +138,7 @@ def until_named(monkeypatch):
         return code
 
     monkeypatch.setattr(output, "report", report_and_set)
-    return partial(named.wait, 60)
+    return partial(named.wait, 600)
 
 
 class Clock:

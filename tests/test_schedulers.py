@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def make(**more):
 def test_make_releases_and_audits_what_is_new(here):
     Path("Makefile").write_text(BLOCKS["Makefile"])
     code, _, err = make()
-    assert (code, err) == (0, "")
+    assert (code, re.findall("rror|warning", err)) == (0, [])  # on a busy machine it names its stages
     assert json.loads(Path("audit.json").read_text())["result"]["holds"]
     written = Path("released.parquet").stat().st_mtime_ns
     assert "up to date" in make()[1]

@@ -25,10 +25,10 @@ TABLE = kinds(600, 1, 6, 4)
 
 @pytest.mark.slow
 def test_a_bound_raises_k_and_promises_the_given_one():
-    free = TABLE.txanon.anonymize(k=5, m=2, loss="NCP")
+    free = TABLE.txanon.anonymize(k=5, m=2, loss="NCP", time_limit=600)
     attacks = [TABLE.txanon.attack(free, sample="split", random_state=seed) for seed in range(9, 13)]
     before = np.mean([attack.named for attack in attacks])
-    result = TABLE.txanon.anonymize(k=5, m=2, loss="NCP", max_named=before * 0.8)
+    result = TABLE.txanon.anonymize(k=5, m=2, loss="NCP", max_named=before * 0.8, time_limit=600)
     assert result.guarantee == pdanon.KmAnonymity(k=5, m=2)
     assert result.parameters["k"] == 5
     assert result.parameters["decided_k"] > 5

@@ -114,13 +114,13 @@ def test_processes_end_with_the_one_that_started_them(tmp_path, number):
     files = [tmp_path / "1.pid", tmp_path / "2.pid"]
     assert soon(lambda: all(file.exists() and file.read_text() for file in files))
     running.send_signal(number)
-    assert running.wait(60) == -number
+    assert running.wait(600) == -number
     assert soon(lambda: not any(Path(f"/proc/{file.read_text()}").exists() for file in files))
 
 
 def soon(happens):
-    """Whether something happens within a minute."""
-    for _ in range(600):
+    """Whether something happens within ten minutes, as processes start slowly on a busy machine."""
+    for _ in range(6000):
         if happens():
             return True
         time.sleep(0.1)

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from conftest import SECRET, frame_of
 
-from pdanon.cli import output
 from pdanon.io.parquet import to_parquet
 from pdanon.io.text import to_csv
 
@@ -22,9 +21,8 @@ CSV = ("--column", "items", "--separator", " ")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A directory with the same data as in.parquet and in.csv; no stage takes long."""
+    """A directory with the same data as in.parquet and in.csv."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(output, "PATIENCE", 600)
     for name, content in files().items():
         Path(name).write_bytes(content)
 

@@ -152,7 +152,7 @@ def ended_at_the_start(*command, number=signal.SIGINT, module="pandas"):
     running = subprocess.Popen([sys.executable, "-c", LISTENING, *command], env=environment, **both)
     assert running.stdout.readline() == "importing\n"
     running.send_signal(number)
-    _, err = running.communicate(timeout=60)
+    _, err = running.communicate(timeout=600)
     return running.returncode, err
 
 

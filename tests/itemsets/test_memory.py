@@ -132,7 +132,7 @@ for call in (
 @pytest.mark.parametrize("threads", [1, 2])
 def test_calls_end_with_an_error_in_little_memory(threads, megabytes):
     words = [sys.executable, "-W", "ignore", "-c", PROGRAM, str(threads), str(megabytes)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=600)
     assert done.returncode == 0, done.stderr
     assert {*done.stdout.split()} <= {"done", "OutOfMemoryError"}
     assert megabytes > 1 or "OutOfMemoryError" in done.stdout
@@ -235,7 +235,7 @@ def test_a_command_in_little_memory_is_no_verdict(megabytes, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=600,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )
     if "thread-local data" in done.stderr:  # the C library has ended the process

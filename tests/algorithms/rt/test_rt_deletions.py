@@ -167,7 +167,7 @@ def test_patients_lose_at_most_36_percent_where_sets_change_half(patients, seed)
 
 @pytest.mark.slow
 def test_anonymize_tries_it_where_occurrences_count(patients):
-    asked = {"k": 5, "m": 2, "quasi": PATIENTS["quasi"]}
+    asked = {"k": 5, "m": 2, "quasi": PATIENTS["quasi"], "time_limit": 600}
     result = patients.txanon.anonymize(**asked, loss="occurrences")
     assert result.parameters["transaction"].algorithm == "local_suppression"
     assert result.loss["occurrences"] <= 0.36
