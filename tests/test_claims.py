@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import re
+import runpy
 import tracemalloc
 from collections import Counter, defaultdict
 from functools import cache
@@ -902,6 +903,57 @@ def tasks_are_those_of_the_table():
     )
 
 
+def neighbours():
+    """Shares by data and release, in percent."""
+    (table,) = tables_of("loss/neighbours.md", "neighbours").values()
+    return table.set_index(["data", "release"]).apply(pd.to_numeric, errors="coerce")
+
+
+def neighbours_are_those_of_the_table():
+    """Each line of the page has the figures of the measured one."""
+    measured, page = neighbours(), text_of(LOSSES)
+    tasks = {
+        "find the ten most similar items of an item in 100 rows": "similar items, %",
+        "recommend a hidden item among five": "hits, %",
+    }
+    return all(
+        f"| {data} | {task} | {' | '.join('100' if x == 100 else f'{x:.1f}' for x in found)} |" in page
+        for data in ("Groceries", "MSWeb", "BMS-WebView-1")
+        for task, column in tasks.items()
+        for found in [measured.loc[data, column][["raw", "sets", "deletions", "mixture"]]]
+    )
+
+
+def deletions_keep_recommendations():
+    hits = neighbours()["hits, %"].unstack()
+    lost = hits.rsub(hits["raw"], axis=0)
+    popular = hits["most frequent items"]
+    return (
+        lost["deletions"].max() < 1
+        and [round(lost["sets"].min()), round(lost["sets"].max())] == [4, 11]
+        and (hits["sets"] < popular).tolist() == (popular.index == "Groceries").tolist()
+        and popular["Groceries"] == 27.1
+    )
+
+
+def rows_stay_near_and_rare_items_do_not():
+    shares = neighbours().drop(["raw", "most frequent items"], level="release")
+    rows = shares["nearest rows, %"].round()
+    return round(shares["of rare items, %"].max()) == 25 and [rows.min(), rows.max()] == [80, 90]
+
+
+def rules_by_kind():
+    shares = neighbours()[["rules kept, %", "lost, %", "false, %"]].round(1).sort_index()
+    sets, deletions = (shares.xs(kind, level="release") for kind in ("sets", "deletions"))
+    ends = [sets.iloc[:, 0].min(), sets.iloc[:, 0].max(), sets.iloc[:, 1].max()]
+    lost = deletions["lost, %"].round()
+    return [round(end) for end in ends] == [84, 89, 8] and [
+        lost.min(),
+        lost.max(),
+        deletions["false, %"].max(),
+    ] == [12, 22, 0.9]
+
+
 def attacks_are_those_of_the_table():
     """Each line of the page has the risks of the measured one."""
     (table,) = tables_of("assess.md", "attacks").values()
@@ -1228,6 +1280,11 @@ CLAIMS = [
     (LOSSES, "and he names 26 % instead of 41 %", deletions_name_fewer_persons),
     (LOSSES, "one more than promised, names 34 to 64 % and 8 to 48 %", deletions_name_fewer_persons),
     (LOSSES, "What a reader still gets from a release with k = 5", tasks_are_those_of_the_table),
+    (LOSSES, "A [shop](../recipes/shop.md) needs neighbours", neighbours_are_those_of_the_table),
+    (LOSSES, "They hit within one point of the raw rows. Sets lose 4 to 11", deletions_keep_recommendations),
+    (LOSSES, "at most 25 % are found", rows_stay_near_and_rare_items_do_not),
+    (LOSSES, "80 to 90 % of the ten nearest", rows_stay_near_and_rare_items_do_not),
+    (LOSSES, "Deletions lose 12 to 22 %, and up to 0.9 %", rules_by_kind),
     (LOSSES, "Risk in percent", attacks_are_those_of_the_table),
     (LOSSES, "each of 36 risks", risks_agree_with_anonymeter),
     (LOSSES, "96 to 100 % of the intervals", intervals_hold_the_risk),
@@ -1360,6 +1417,21 @@ def test_the_first_release_takes_a_second_or_two():
 
 
 # --- Claims that are tried here
+
+
+def test_the_nearest_are_counted_with_ties_in_every_order():
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "neighbours_table.py"))
+    rng = np.random.default_rng(0)
+    before, after = rng.integers(0, 4, (2, 20, 6)).astype(float)
+    count = script["staying"].__globals__["NEAREST"] = 3
+    expected = []
+    for old, new in zip(before, after, strict=True):
+        near = {n for n in range(6) if old[n] > 0 and sum(old > old[n]) < count}
+        orders = [sorted(each, key=lambda n: -new[n]) for each in itertools.permutations(range(6))]
+        shares = [len(near & {*order[:count]}) / max(min(len(near), count), 1) for order in orders]
+        expected.append(np.mean(shares))
+    np.testing.assert_allclose(script["staying"](before, after), expected)
+    np.testing.assert_allclose(script["staying"](before, before), 1)
 
 
 def test_which_releases_have_other_rows_or_columns():
