@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shlex
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -445,6 +446,49 @@ def test_other_files_are_answered_with_the_command_that_converts_them(run, name,
     assert (code, words[:2]) == (2, ["python", "-c"])
     exec(words[2].partition(" of a FHIR")[0])
     pd.testing.assert_frame_equal(pd.read_csv("in.csv"), frame)
+
+
+def write_transport(path: str, frame: pd.DataFrame) -> None:
+    """Write whole numbers from 16 to 255, and texts, as a transport file of SAS, by its document TS-140."""
+
+    def header(kind: str, last: str = "0" * 30) -> str:
+        return f"HEADER RECORD*******{kind:8}HEADER RECORD!!!!!!!{last:32}"
+
+    def field(place: int) -> bytes:
+        is_text, label = int(frame.dtypes.iloc[place] != np.int64), f"{frame.columns[place]:8}".encode()
+        start = struct.pack(">hhhh8s40s8s", 1 + is_text, 0, 8, place + 1, label, b" " * 40, b" " * 8)
+        return (start + struct.pack(">hhh2s8shhl", 0, 0, 0, b"", b" " * 8, 0, 0, 8 * place)).ljust(140, b"\0")
+
+    at = f"{'01JAN20:00:00:00':80}"
+    member = f"{'SAS':8}{'LINES':8}{'SASDATA':8}{'6.06':8}{'LINUX':32}{at[:16]}"
+    start = [header("LIBRARY"), f"{'SAS     SAS     SASLIB  6.06    LINUX':64}{at[:16]}", at]
+    start += [header("MEMBER", "000000000000000001600000000140"), header("DSCRPTR"), member, at]
+    start += [header("NAMESTR", f"000000{len(frame.columns):04}" + "0" * 20)]
+    rows = [
+        cell.encode().ljust(8) if isinstance(cell, str) else bytes([0x42, cell, *bytes(6)])  # base 16
+        for cell in frame.to_numpy(object).ravel()
+    ]
+    names = b"".join(map(field, range(len(frame.columns))))
+    with open(path, "wb") as file:
+        file.write("".join(start).encode() + names.ljust(-len(names) // 80 * -80) + header("OBS").encode())
+        file.write(b"".join(rows).ljust(-len(rows) * 8 // 80 * -80))
+
+
+@pytest.mark.slow
+def test_a_file_of_sas_is_released_within_three_commands(run):
+    frame = pd.DataFrame(
+        [(16 + i, word) for i, row in enumerate(ROWS) for word in row], columns=["USER", "PAGE"]
+    )
+    write_transport("lines.xpt", frame)
+    code, _, err = run("profile", "lines.xpt")
+    assert code == 2
+    exec(shlex.split(err.partition("hint:")[2].splitlines()[0])[2])
+    pd.testing.assert_frame_equal(pd.read_csv("in.csv"), frame, check_dtype=False)
+    _, out, _ = run("profile", "in.csv")
+    command = shlex.split(out.partition("-> pdanon ")[2].splitlines()[0])
+    assert command[3:7] == ["--by", "USER", "--item", "PAGE"]
+    assert run(*command)[0] == 0
+    assert pdanon.read_parquet("released.parquet").txanon.audit(pdanon.KmAnonymity(5, 2)).holds
 
 
 def test_equal_names_are_numbered_as_the_hint_says(run):
