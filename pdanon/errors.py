@@ -384,7 +384,8 @@ def check_names(names: Iterable[str], where: str | os.PathLike[str]) -> None:
 def csv_command(reader: str, path: str | os.PathLike[str]) -> str:
     """Return the command that writes a file as CSV after a function of pandas has read it."""
     name = json.dumps(mask_credentials(os.fspath(path)), ensure_ascii=False)
-    options = ', encoding="latin-1"' * (reader == "read_sas")
+    encoding = "infer" if "7bdat" in name.lower() else "latin-1"  # transport files do not name theirs
+    options = f', encoding="{encoding}"' * (reader == "read_sas")
     call = f'import pandas as pd; pd.{reader}({name}{options}).to_csv("in.csv", index=False)'
     return f"python -c {quote(call)}"
 

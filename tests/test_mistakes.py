@@ -623,6 +623,7 @@ COMMANDS = {
     ),
     "ZIP archive": ("risk in.csv.zip -k 2", "must end in", "unzip in.csv.zip"),
     "statistics": ("risk in.sav -k 2", "must end in", r"pd.read_spss\(.in.sav.\).to_csv"),
+    "SAS": ("risk in.SAS7BDAT -k 2", "must end in", r"pd.read_sas\(.in.SAS7BDAT., encoding=.infer.\)"),
     "JSON": ("profile in.json", "must end in", r"pd.read_json\(.in.json.\).to_csv"),
     "compressed output": (
         "anonymize in.parquet o.csv.gz -k 2",
