@@ -20,5 +20,9 @@ cdef class Deletions:
     cdef int[::1] hot  # positions to try, row after row
     cdef long long[::1] hot_rows, hot_starts
     cdef Py_ssize_t n_hot
+    cdef int[::1] left  # positions of a row that are kept
+    cdef int[::1] rivals  # the first two that would be in rare pairs after the last change
+    cdef double[::1] deltas  # change of the price of each of these pairs
+    cdef Py_ssize_t n_left, n_rivals
     cdef bint touches  # whether the last change was of a rare pair
     cdef unsigned long long random

@@ -69,6 +69,7 @@ class Deletions:
         self.living, self.leaving = np.sqrt(np.minimum(supports, k - supports)), np.sqrt(supports)
         self.is_kept, self.inside = np.ones(len(rows.codes), np.uint8), np.zeros(longest, np.uint8)
         self.threats, self.risks = np.zeros(longest, np.int64), np.zeros(longest)
+        self.left, self.rivals, self.deltas = np.zeros(longest, np.int32), np.zeros(2, np.int32), np.zeros(2)
         self.hot = np.empty(len(rows.codes), np.int32)
         self.hot_rows, self.hot_starts = np.zeros((2, len(lengths) + 1), np.int64)
         _count(self)
@@ -192,24 +193,49 @@ def _price(state: Deletions, pair: Py_ssize_t, support: int64) -> float64:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> float64:
-    """Return the change of all prices if an occurrence is toggled."""
+def _list_kept(state: Deletions, row: Py_ssize_t) -> void:
+    """List the positions of a row that are kept."""
     begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
-    weight = state.rows.weights[row]
-    if state.is_kept[begin + a]:
-        weight = -weight
-    total: float64 = 0.0
-    state.touches = False
-    slot = state.starts[row] + a * (a + 1) // 2
-    for b in range(end - begin):
-        if b == a or state.is_kept[begin + b]:
-            support: int64 = state.support[state.slots[slot]]
-            if min(support, support + weight) < state.k:
-                pair = state.slots[slot]
-                total += _price(state, pair, support + weight) - _price(state, pair, support)
-                state.touches |= support < state.k
-        slot += 1 if b < a else b + 1
+    n: Py_ssize_t = 0
+    for a in range(end - begin):
+        state.left[n] = a
+        n += state.is_kept[begin + a]
+    state.n_left = n
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, weight: int64) -> float64:
+    """Return the change of all prices if an occurrence is toggled, which adds a weight to supports."""
+    # Also count the rare pairs with other positions that there are then, and note the first two.
+    start, k = state.starts[row], state.k
+    lower = start + a * (a + 1) // 2
+    total: float64 = _delta(state, state.slots[lower + a], weight)
+    state.touches = state.support[state.slots[lower + a]] < k
+    state.n_rivals = 0
+    for i in range(state.n_left):
+        b: Py_ssize_t = state.left[i]
+        slot = lower + b if b < a else start + b * (b + 1) // 2 + a
+        support: int64 = state.support[state.slots[slot]]
+        if b != a and min(support, support + weight) < k:
+            delta = _delta(state, state.slots[slot], weight)
+            total += delta
+            state.touches |= support < k
+            if support + weight < k:
+                if state.n_rivals < 2:
+                    state.rivals[state.n_rivals], state.deltas[state.n_rivals] = b, delta
+                state.n_rivals += 1
     return total
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
+def _delta(state: Deletions, pair: Py_ssize_t, weight: int64) -> float64:
+    """Return the change of the price of a pair if a weight is added to its support."""
+    return _price(state, pair, state.support[pair] + weight) - _price(state, pair, state.support[pair])
 
 
 @cfunc
@@ -242,30 +268,50 @@ def press(state: Deletions, factor: float64, share: float64) -> None:
                     state.dying[pair] = 1
 
 
-def scan(state: Deletions) -> None:
-    """List the occurrences that a sweep tries: those deleted, and those of rare pairs."""
+def scan(state: Deletions, most: int64) -> None:
+    """List the occurrences that a sweep tries: those of rare pairs, and deleted ones with few conflicts."""
+    # A conflict is a pair that would be rare if the occurrence was restored: there are up to ``most``.
     n_hot: Py_ssize_t = 0
     n_rows: Py_ssize_t = 0
     with nogil:
         for row in range(state.rows.weights.shape[0]):
             begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
-            slot = state.starts[row]
-            for a in range(end - begin):
-                state.inside[a] = not state.is_kept[begin + a]
-                if state.is_kept[begin + a]:
-                    for b in range(a + 1):
-                        if state.support[state.slots[slot + b]] < state.k and state.is_kept[begin + b]:
-                            state.inside[a] = state.inside[b] = 1
-                slot += a + 1
+            _count_rare(state, row)
             first = n_hot
             for a in range(end - begin):
-                if state.inside[a]:
+                count = state.threats[a]
+                is_hot: bint = count <= most
+                if state.is_kept[begin + a]:
+                    is_hot = count > 0
+                if is_hot:
                     state.hot[n_hot] = a
                     n_hot += 1
             if n_hot > first:
                 state.hot_rows[n_rows], state.hot_starts[n_rows] = row, first
                 n_rows += 1
     state.hot_starts[n_rows], state.n_hot = n_hot, n_rows
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_rare(state: Deletions, row: Py_ssize_t) -> void:
+    """Count the rare pairs of each position with those kept, of a deleted one as if it was restored."""
+    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
+    slot = state.starts[row]
+    limit: int64
+    rare: bint
+    for a in range(end - begin):
+        own = state.is_kept[begin + a]
+        state.threats[a] = 0
+        for b in range(a + 1):
+            other = state.is_kept[begin + b]
+            if own or other or a == b:
+                limit = state.k if own and other else state.k - state.rows.weights[row]
+                rare = state.support[state.slots[slot + b]] < limit
+                state.threats[a] += rare and (other or a == b)
+                state.threats[b] += rare and own and a != b
+        slot += a + 1
 
 
 def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
@@ -275,6 +321,7 @@ def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
         for place in range(state.n_hot):
             row, first = state.hot_rows[place], state.hot_starts[place]
             n = state.hot_starts[place + 1] - first
+            _list_kept(state, row)
             for _ in range(n + n // 5 + 1):
                 a = state.hot[first + cast(int64, uniform(address(state.random)) * n)]
                 _try(state, row, a, temperature, scale)
@@ -284,21 +331,32 @@ def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
 @nogil
 @exceptval(check=False)
 def _try(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, temperature: float64, scale: float64) -> void:
-    begin = state.rows.offsets[row]
-    change = scale * _change(state, row, a)
-    if state.is_kept[begin + a]:
+    weight = state.rows.weights[row]
+    if state.is_kept[state.rows.offsets[row] + a]:
+        change = scale * _change(state, row, a, -weight)
         if state.touches and _accepts(state, change + _loss(state, row, a), temperature):
-            _toggle(state, row, a)
+            _move(state, row, a)
         return
-    change -= _loss(state, row, a)
+    change = scale * _change(state, row, a, weight) - _loss(state, row, a)
     if _accepts(state, change, temperature):
-        _toggle(state, row, a)
-        return
-    b = _rival(state, row, a)
-    if b >= 0:
-        _toggle(state, row, a)
-        change += scale * _change(state, row, b) + _loss(state, row, b)
-        _toggle(state, row, b if _accepts(state, change, temperature) else a)
+        _move(state, row, a)
+    elif 0 < state.n_rivals < 3:
+        rival = 1 if state.n_rivals == 2 and uniform(address(state.random)) < 0.5 else 0
+        b = state.rivals[rival]
+        change -= scale * state.deltas[rival]  # no row has this pair more or less
+        change += scale * _change(state, row, b, -weight) + _loss(state, row, b)
+        if _accepts(state, change, temperature):
+            _toggle(state, row, a)
+            _move(state, row, b)
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _move(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> void:
+    """Toggle an occurrence of the row of which the kept positions are listed."""
+    _toggle(state, row, a)
+    _list_kept(state, row)
 
 
 @cfunc
@@ -309,25 +367,6 @@ def _accepts(state: Deletions, change: float64, temperature: float64) -> bint:
         return True
     above = change / temperature
     return above < COLD and uniform(address(state.random)) < decay(above)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _rival(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> Py_ssize_t:
-    """Return the position whose pair with a deleted occurrence would be rare; -1 if none is, or over two."""
-    begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
-    found: Py_ssize_t = -1
-    n: int64 = 0
-    for b in range(end - begin):
-        if state.is_kept[begin + b]:
-            if state.support[_pair(state, row, a, b)] + state.rows.weights[row] < state.k:
-                n += 1
-                if n > 2:
-                    return -1
-                if n == 1 or uniform(address(state.random)) < 0.5:
-                    found = b
-    return found
 
 
 # --- Safe states

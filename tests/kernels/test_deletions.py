@@ -99,7 +99,7 @@ def test_only_deleted_and_rare_occurrences_move():
         state.kept = kept
         rare = naive.rare(kept)
         deletions.restart(state)
-        deletions.scan(state)
+        deletions.scan(state, N_ITEMS)
         deletions.sweep(state, 1e-9, 0.0)
         is_hot = ~kept
         for row, begin, left in zip(naive.rows, naive.offsets, naive.left(kept), strict=False):
@@ -111,6 +111,25 @@ def test_only_deleted_and_rare_occurrences_move():
         assert state.lack == len(naive.rare(state.kept))
 
 
+def test_deleted_occurrences_with_few_conflicts_are_tried():
+    """Sweeps without a price for pairs restore each occurrence that is listed, and no other."""
+    for naive, state, kept in draw_cases():
+        items, conflicts = csr(naive.rows)[0], np.zeros(len(kept), np.int64)
+        for place, row in enumerate(np.repeat(np.arange(len(naive.rows)), np.diff(naive.offsets))):
+            restored = kept | (np.arange(len(kept)) == place)
+            rare, left = naive.rare(restored), {*naive.left(restored)[row]}
+            conflicts[place] = sum(items[place] in pair and {*pair} <= left for pair in rare)
+        for most in (0, 2):
+            state.kept = kept
+            deletions.restart(state)
+            deletions.scan(state, most)
+            for _ in range(40):
+                deletions.sweep(state, 1e-9, 0.0)
+            listed = ~kept & (conflicts <= most)
+            assert not (state.kept & ~kept & ~listed).any()
+            assert state.kept[listed & (naive.worth[items] > 0)].all()
+
+
 def test_a_cold_sweep_never_raises_the_cost():
     for naive, state, kept in draw_cases():
         state.kept = kept
@@ -120,7 +139,7 @@ def test_a_cold_sweep_never_raises_the_cost():
         dying = {pair for pair in original if original[pair] < naive.k or pair not in now}
         for scale in (0.5, 2.0, 8.0):
             before = naive.cost(state.kept, scale, dying)
-            deletions.scan(state)
+            deletions.scan(state, N_ITEMS)
             deletions.sweep(state, 1e-9, scale)
             assert naive.cost(state.kept, scale, dying) <= before + 1e-9
             assert state.lack == len(naive.rare(state.kept))
@@ -183,12 +202,12 @@ def test_what_is_pressed_dies():
     deletions.restart(state)
     assert state.lack == 4 + 1 + 8  # four items and their eight pairs are in one row; items 0 and 1 in four
     for _ in range(40):
-        deletions.scan(state)
+        deletions.scan(state, N_ITEMS)
         deletions.sweep(state, 0.5, 0.1)
     assert state.lack
     for _ in range(40):
         deletions.press(state, 1.5, 0.5)
-        deletions.scan(state)
+        deletions.scan(state, N_ITEMS)
         deletions.sweep(state, 0.5, 8.0)
     assert state.lack == 0
 

@@ -17,15 +17,16 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_
 from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.bounds import deletions_of
 
-_MOST_ROUNDS = 2  # annealings from the best state so far
+_HEATS = 1.0, 0.6  # factors of the temperatures of annealings, each from the best state so far
 _GAIN = 0.01  # of the loss, below which there is no further round
 _HOT, _WARM, _COLD = 1.2, 0.7, 0.5  # temperatures, in occurrences
 _SCALE = 8.0  # price of a rare pair at last, in occurrences; 1 at first
-_LOOSE, _FIRM = 30, 60  # sweeps in which rare pairs become expensive, and in which they die
+_LOOSE, _FIRM = 40, 80  # sweeps in which rare pairs become expensive, and in which they die
 _LAST = 100  # further sweeps, while pairs are rare
 _EVERY = 2  # sweeps after which the occurrences to try are listed again
-_PRESS, _LAST_PRESS = 1.12, 1.5  # factor of the price of a dying pair, each time
-_SHARE = 0.5  # of the other rare pairs that begin to die, each time
+_FEW, _MOST = 2, 11.0  # conflicts with which a deleted one is tried: these, or those of so many temperatures
+_PRESS, _LAST_PRESS = 1.09, 1.5  # factor of the price of a dying pair, each time
+_SHARE = 0.4  # of the other rare pairs that begin to die, each time
 
 
 class Start(NamedTuple):
@@ -172,8 +173,8 @@ def protect_pairs(
     deletions.cover(state)
     best = state.kept
     least = prices[~best].sum()
-    for _ in range(_MOST_ROUNDS if least else 0):
-        kept = _anneal(state, report)
+    for heat in _HEATS if least else ():
+        kept = _anneal(state, report, heat=heat)
         loss = prices[~kept].sum()
         gain = least - loss
         if gain >= 0:  # equal ones, too: only the annealing is random
@@ -198,11 +199,13 @@ def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: flo
             if firm >= 0:
                 press = _PRESS ** (1 / slow) if firm < firm_sweeps else _LAST_PRESS
                 deletions.press(state, press, 1 - (1 - _SHARE) ** (1 / slow))
-            deletions.scan(state)
         way = min(firm / firm_sweeps, 1.0) if firm >= 0 else number / (loose - 1)
         begin, end = (_WARM, _COLD) if firm >= 0 else (_HOT, _WARM)
         temperature = heat * begin * (end / begin) ** way
-        deletions.sweep(state, temperature, _SCALE if firm >= 0 else _SCALE**way)
+        scale = _SCALE if firm >= 0 else _SCALE**way
+        if number % _EVERY == 0:
+            deletions.scan(state, max(_FEW, int(_MOST * temperature / scale)))
+        deletions.sweep(state, temperature, scale)
         report(1)
     deletions.cover(state)
     deletions.restore(state)
