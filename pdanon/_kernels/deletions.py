@@ -354,7 +354,7 @@ def _try(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, temperature: float64,
 @nogil
 @exceptval(check=False)
 def _move(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> void:
-    """Toggle an occurrence of the row of which the kept positions are listed."""
+    """Toggle an occurrence of a row, and list again what the row keeps."""
     _toggle(state, row, a)
     _list_kept(state, row)
 

@@ -87,7 +87,7 @@ def random_rows(seed, n=150):
 def test_occurrences_are_put_back():
     """In some of these tables; from the same release, equal seeds give equal rows."""
     gained = 0
-    for seed in range(3):
+    for seed in range(6):
         frame = frame_of(random_rows(seed))
         result = frame.txanon.local_suppression(k=6, m=2)
         refined, again = (frame.txanon.refine(result) for _ in range(2))
@@ -95,7 +95,7 @@ def test_occurrences_are_put_back():
         assert pdanon.bound(frame, refined).least <= refined.loss["suppressed"] <= result.loss["suppressed"]
         assert refined.trace["loss"].iloc[-1] == pytest.approx(refined.loss["suppressed"])
         gained += refined.loss["suppressed"] < result.loss["suppressed"]
-    assert gained >= 2
+    assert gained >= 3
 
 
 def test_the_first_release_is_kept_if_there_is_no_time():
