@@ -30,9 +30,11 @@ from pdanon.algorithms.registry import ALGORITHMS, Algorithm
 from pdanon.cli import main, output
 from pdanon.itemsets.arguments import as_method
 
-# The first example of a test loads what it needs, and other work may keep a machine busy.
+# The first example of a test loads what it needs, other work may keep a machine busy, and other versions draw
+# other examples.
+UNCHECKED = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 settings.register_profile(
-    "pdanon", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "pdanon", max_examples=examples(100), deadline=None, suppress_health_check=UNCHECKED
 )
 settings.load_profile("pdanon")
 # Its examples would depend on the constants of the modules that other tests have loaded before.

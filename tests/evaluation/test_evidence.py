@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SECRET, frame_of
+from conftest import SECRET, UNCHECKED, frame_of
 from contract import ARGUMENTS, run
 from hypothesis import HealthCheck, given, settings, strategies as st
 from naive import itemsets as naive
@@ -275,7 +275,7 @@ def test_a_population_has_more_matches(tmp_path):
     assert again == population
 
 
-@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sets(st.sampled_from("abc"), max_size=3), min_size=2, max_size=6), st.data())
 def test_the_fewest_people_of_a_population_are_k_of_k_map(tmp_path, rows, data):
     frame, m = frame_of([*rows, *rows]), data.draw(st.integers(1, 2))

@@ -6,6 +6,7 @@ import socket
 import threading
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pandas as pd
 import pytest
@@ -137,7 +138,20 @@ def breaking_proxy(server, limit):
         listener.close()
 
 
-@pytest.mark.slow  # Arrow tries again for seconds
+@pytest.fixture
+def impatient(monkeypatch):
+    """No request is sent again, as Arrow does for six seconds."""
+
+    def opened(uri):
+        path, _, options = uri.removeprefix("s3://").partition("?")
+        once = fs.AwsStandardS3RetryStrategy(max_attempts=1)
+        return fs.S3FileSystem(**dict(parse_qsl(options)), retry_strategy=once), path
+
+    monkeypatch.setattr("pdanon.io.files._open_uri", opened)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 def test_a_lost_connection_leaves_the_old_file(server, bucket, tmp_path):
     uri = bucket.uri("baskets.parquet")
     pdanon.to_parquet(baskets(0), uri)
@@ -152,6 +166,7 @@ def test_a_lost_connection_leaves_the_old_file(server, bucket, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("impatient")
 def test_a_lost_connection_leaves_no_release_that_is_read(server, bucket, tmp_path):
     draft = tmp_path / "draft"
     draft.mkdir()

@@ -158,10 +158,10 @@ def test_groups_are_those_of_the_naive_version(rows, sensitive, p, alpha, order)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(10 if ALL else 3))  # of 500 tables; workers share them
+@pytest.mark.parametrize("part", range(10 if ALL else 3))  # of up to 500 tables; workers share them
 def test_groups_of_thousands_of_tables_are_those_of_the_naive_version(part):
     draw, done = Random(part), 0
-    while done < 500:
+    while done < (500 if ALL else 150):
         items = "abcdefgh"[: draw.randint(3, 8)]
         longest = min(5, len(items))
         rows = [frozenset(draw.sample(items, draw.randint(0, longest))) for _ in range(draw.randint(2, 40))]
@@ -276,7 +276,7 @@ def test_clicks_are_grouped_soon_and_nearest_rows_are_no_worse_than_a_band_matri
     # SciPy orders nodes of equal degree as NumPy sorts them. That depends on the processor, and changes the
     # error of "rcm" by up to 5 % on these data.
     assert errors["nn"] <= 1.05 * errors["rcm"]
-    assert max(taken) < seconds
+    assert np.median(taken) < seconds  # a fourth of it
 
 
 # --- mistakes of published pseudo-code and of public versions
