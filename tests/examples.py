@@ -1,6 +1,7 @@
 """How many examples a property is tried on: some in the fast tests, more with ``PDANON_EXAMPLES``.
 
-With ``many``, as in ``.ci/run``: an eighth of them, and a tenth of the cases of the longest tests.
+With ``many``, as in ``.ci/run``: an eighth of them at most, and a tenth or fewer of the cases of the longest
+tests.
 With ``all``, as in ``.ci/release``: all.
 """
 
@@ -15,15 +16,18 @@ ALL, MANY = (os.environ.get("PDANON_EXAMPLES") == asked for asked in ("all", "ma
 
 
 def examples(number: int, part: int = 10) -> int:
-    """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same."""
+    """So many, or one in ``part`` of them: fewer where an example takes long, or others test the same.
+
+    With ``many``, twice as many where these are few.
+    """
     if ALL:
         return number
-    return max(number // 8, 10) if MANY else max(number // part, 5)
+    return max(number // max(part // 2, 8), 10) if MANY else max(number // part, 5)
 
 
-def some(cases: Sequence) -> Sequence:
-    """All cases of a slow test with ``all``, else one in ten: each finds the same as those beside it."""
-    return cases if ALL else cases[::10]
+def some(cases: Sequence, part: int = 10) -> Sequence:
+    """All cases of a slow test with ``all``, else one in ``part``: each finds the same as those beside it."""
+    return cases if ALL else cases[::part]
 
 
 def seeds(number: int, first: int = 0) -> list:

@@ -120,7 +120,7 @@ def rows_of(frame):
     [
         ("rfirst", range(2)),
         ("rfirst, sensitive", range(2)),
-        *(pytest.param(name, some(range(40)), marks=pytest.mark.slow) for name in [*BOTH, *ALONE]),
+        *(pytest.param(name, some(range(40), 20), marks=pytest.mark.slow) for name in [*BOTH, *ALONE]),
     ],
 )
 def test_small_tables_are_protected_by_definition(name, seeds):

@@ -22,6 +22,7 @@ from test_stream_units import LONG, random_lines
 
 import pdanon
 import pdanon.dask
+from examples import ALL
 from pdanon import stream
 from pdanon.errors import FormatError, GuaranteeError, ParameterError
 
@@ -144,7 +145,7 @@ with dask.config.set(scheduler=sys.argv[2]):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if ALL else 3))
 def test_a_killed_client_leaves_nothing_under_the_name(seed, tmp_path):
     command = [sys.executable, "-W", "ignore", "-c", WRITING, str(tmp_path / "out"), "threads"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as client:

@@ -14,6 +14,7 @@ from naive.emptied import few_without_public, singled_out
 import pdanon
 import pdanon.dask
 import pdanon.stream
+from examples import examples
 from pdanon.errors import InfeasibleError, ReleaseWarning
 
 ITEMS = "abcd"
@@ -107,7 +108,7 @@ def test_none_or_k_rows_are_emptied(name, rows, k):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OF_ITEMS)
 @given(rows=rows_of_items, k=st.sampled_from([2, 3, 4]))
-@settings(max_examples=100)
+@settings(max_examples=examples(240))
 def test_none_or_k_rows_of_many_tables_are_emptied(name, rows, k):
     check_items(name, rows, k)
 
@@ -139,7 +140,7 @@ def test_none_or_k_rows_of_a_class_are_emptied(name, items, rows, ages):
 
 @pytest.mark.slow
 @given(**OF_CLASS)
-@settings(max_examples=300)
+@settings(max_examples=examples(600))
 def test_none_or_k_rows_of_many_classes_are_emptied(name, items, rows, ages):
     check_classes(name, items, rows, ages)
 

@@ -355,7 +355,7 @@ def test_streams_release_what_frames_release(tmp_path):
 @pytest.mark.parametrize("lists", LISTS)
 def test_streams_release_what_frames_release_in_every_case(tmp_path, lists):
     every = [case for case in cases() if case[0].lists == lists]
-    assert differences(some(every), tmp_path) == []
+    assert differences(some(every, 20), tmp_path) == []
 
 
 def test_dropped_columns_are_in_no_byte_of_the_release(tmp_path):

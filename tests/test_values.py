@@ -561,7 +561,7 @@ def test_values_stay_what_they_are(kind, tmp_path):
     rng = random.Random(kind)
     rng.shuffle(cases)
     cases.sort(key=OFTEN.__contains__, reverse=True)
-    n = 450 if ALL else 20 if MANY else 3
+    n = 450 if ALL else 10 if MANY else 3
     for number in range(n):
         role, form, missing = cases[number % len(cases)]
         values = drawn(kind, role, missing, rng)

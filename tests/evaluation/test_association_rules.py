@@ -37,7 +37,7 @@ def pairs_of(table):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(2000))
+@settings(max_examples=examples(2000, part=40))
 @given(row_lists(least=1), SHARES, SHARES, SIZES)
 def test_rules_by_definition(rows, support, confidence, most):
     table = patterns.rules(frame_of(rows), min_support=support, min_confidence=confidence, max_size=most)
@@ -52,7 +52,7 @@ def test_rules_by_definition(rows, support, confidence, most):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(2000))
+@settings(max_examples=examples(2000, part=40))
 @given(
     row_lists(least=1),
     SHARES,

@@ -16,7 +16,7 @@ from naive.queries import subsets
 from scipy import stats
 
 import pdanon
-from examples import examples
+from examples import ALL, examples
 from pdanon import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
@@ -357,7 +357,8 @@ def _rate_of_all_cases(frame, result, sample, k):
 @pytest.mark.slow
 def test_intervals_hold_the_known_rates_of_simulated_tables():
     hits = n = 0
-    for seed in range(400):
+    tables = 400 if ALL else 200
+    for seed in range(tables):
         rng = np.random.default_rng(seed)
         kinds = rng.integers(0, 3, 80)  # rows of a kind prefer the same items
         draws = rng.random((80, 9)) < 0.15 + 0.5 * (np.arange(9) % 3 == kinds[:, None])
@@ -370,8 +371,8 @@ def test_intervals_hold_the_known_rates_of_simulated_tables():
         low, high = attack.shares.loc["named", ["low", "high"]]
         n += 1
         hits += low <= _rate_of_all_cases(frame, result, sample, 4) <= high
-    assert n >= 380
-    assert 0.92 <= hits / n <= 0.98  # 95 %, and two standard errors of 400 tables
+    assert n >= 0.95 * tables
+    assert 0.92 <= hits / n <= 0.98  # 95 %, and two standard errors of 200 tables
 
 
 SAMPLES = {

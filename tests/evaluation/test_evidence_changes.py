@@ -12,7 +12,7 @@ import pytest
 from test_evidence import RELEASES, SCHEMA, people, released, tables_of
 
 import pdanon
-from examples import ALL
+from examples import ALL, some
 from pdanon import FormatError
 from pdanon.evaluation.evidence import Evidence
 
@@ -97,14 +97,11 @@ def is_listed(name, found) -> bool:
 
 
 def unnoticed(path, tables, *, once=False) -> tuple[int, set[str]]:
-    """The number of changes of evidence, and those that are neither found nor listed."""
-    content, seen, missed, number = json.loads(path.read_text()), set(), set(), 0
+    """The number of changes of evidence, once for each name or some, and those neither found nor listed."""
+    every, missed = [*changes(json.loads(path.read_text()))], set()
+    tried = [*dict(reversed(every)).items()] if once else some(every, 3)
     again = path.with_name("changed.json")
-    for name, other in changes(content):
-        if once and name in seen:
-            continue
-        seen.add(name)
-        number += 1
+    for name, other in tried:
         again.write_text(sealed(other))
         try:
             found = pdanon.verify(again, **tables)
@@ -112,7 +109,7 @@ def unnoticed(path, tables, *, once=False) -> tuple[int, set[str]]:
             continue
         if found.matches and not is_listed(name, found):
             missed.add(name)
-    return number, missed
+    return len(tried), missed
 
 
 def test_a_change_of_an_entry_with_a_new_seal_is_found_or_listed(tmp_path):
@@ -135,7 +132,7 @@ def test_each_change_of_evidence_with_a_new_seal_is_found_or_listed(name, tmp_pa
     result.evidence(path, redact="none", **given)
     number, missed = unnoticed(path, tables)
     assert not missed
-    assert number > 100
+    assert number > (200 if ALL else 66)
     for redact in ("unpublished", "all") if ALL else ("all",):
         result.evidence(path, redact=redact, **given)
         for passed in (tables, {"release": result.frame}):

@@ -117,7 +117,7 @@ def test_the_naive_version_releases_the_same(rows, k, m, more, refine, safe, blo
 @pytest.mark.parametrize("part", some(range(10)))  # of up to 500 tables; workers share them
 def test_the_naive_version_releases_the_same_of_thousands_of_tables(part):
     draw = Random(part)
-    for _ in range(500 if ALL else 200):
+    for _ in range(500 if ALL else 100):
         items = "abcdef"[: draw.randint(2, 6)]
         k = draw.randint(2, 3)
         rows = [

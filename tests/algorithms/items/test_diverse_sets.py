@@ -37,7 +37,7 @@ def tasks(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=examples(2000, part=10))
+@settings(max_examples=examples(2000, part=40))
 @given(
     task=tasks(),
     numbers=st.lists(st.integers(0, 2), min_size=10, max_size=10),

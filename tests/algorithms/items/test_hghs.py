@@ -279,7 +279,7 @@ WEIGHTS = {"0": Fraction(0), "a fifth": Fraction(1, 5), "2/3": Fraction(43690, 6
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hghs", "mhghs"])
 @pytest.mark.parametrize("loss", ["LM", "NCP"])
-@settings(max_examples=examples(500, part=12))
+@settings(max_examples=examples(500, part=40))
 @given(
     task=tasks(),
     m=st.sampled_from([1, 2, 3, 4, None]),

@@ -56,7 +56,7 @@ def test_random_tables_are_released_as_the_naive_version_does():
 
 @pytest.mark.slow
 def test_thousands_of_random_tables():
-    for table in tables(5_000 if ALL else 500, first=1_000):
+    for table in tables(5_000 if ALL else 200, first=1_000):
         assert_is_naive(*table)
 
 

@@ -103,7 +103,7 @@ def test_random_tables_are_released_as_the_naive_version_does():
 @pytest.mark.slow
 @pytest.mark.parametrize("part", some(range(10)))  # so that workers share them
 def test_five_thousand_random_tables(part):
-    for table in tables(500 if ALL else 200, first=1_000 + 500 * part):
+    for table in tables(500 if ALL else 100, first=1_000 + 500 * part):
         assert_is_naive(*table)
 
 
