@@ -91,7 +91,9 @@ def test_a_bound_that_the_release_keeps_changes_nothing():
 
 
 @pytest.mark.slow
-def test_bounds_on_loss_and_on_named_persons_hold_together():
+def test_bounds_on_loss_and_on_named_persons_hold_together(monkeypatch):
+    monkeypatch.setattr(release, "_PERSONS", 400)
+    monkeypatch.setattr(release, "_SPLITS", 1)
     with pytest.raises(InfeasibleError, match="max_loss"):
         TABLE.txanon.anonymize(k=5, m=2, max_named=0.02, max_loss={"NCP": 0.001})
     free = TABLE.txanon.anonymize(k=5, m=2)

@@ -13,6 +13,7 @@ import pytest
 from conftest import frame_of
 
 import pdanon
+from examples import some
 from pdanon.cli import checks, signals
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="what closes and signals processes is of POSIX")
@@ -71,7 +72,7 @@ def test_nobody_reads_the_output(name):
     assert "rror" not in done.stderr  # only what is going on, where it takes long
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", some([*COMMANDS], 2))
 @pytest.mark.slow
 def test_output_cannot_be_written(name):
     if not os.path.exists("/dev/full"):
@@ -83,7 +84,8 @@ def test_output_cannot_be_written(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["audit", *(pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS if name != "audit")]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "audit")) for name in some([*COMMANDS], 2)],
 )
 def test_output_is_closed(name):
     done = with_output(name, None, before=("sh", "-c", 'exec "$@" >&-', "sh"))
