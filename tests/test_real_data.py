@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
+from examples import ALL
 from pdanon import Coherence, KmAnonymity
 from pdanon.itemsets.dtype import arrow_values
 
@@ -86,7 +87,7 @@ def test_published_statistics(name, read):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [BMS[0], pytest.param(BMS[1], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", BMS if ALL else BMS[:1])
 def test_risk_of_real_baskets_is_the_sparse_recount(name, read):
     frame = read(name)
     matrix = incidence(frame)

@@ -14,7 +14,7 @@ from families import RT
 from hypothesis import assume, given, settings, strategies as st
 
 import pdanon
-from examples import examples
+from examples import ALL, examples
 from pdanon import ParameterError, Transaction
 
 ITEMS = ("G1", "G02", "a", "a +1", "a +1 #1", "a +2", "b", "(a,b)", "GG3")  # which look like labels
@@ -85,7 +85,7 @@ def test_another_name_is_the_same_release(name, rows):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=examples(40))
+@settings(max_examples=40 if ALL else 5)
 @given(rows=any_rows)
 def test_another_name_is_the_same_release_of_any_rows(name, rows):
     assume(sum(map(bool, rows)) >= 2)
@@ -114,7 +114,7 @@ def test_so_it_is_with_quasi_identifiers(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RT)
-@settings(max_examples=examples(40))
+@settings(max_examples=40 if ALL else 5)
 @given(rows=any_rows)
 def test_so_it_is_with_quasi_identifiers_and_any_rows(name, rows):
     assert_same_release_of_both(name, frame_of(rows))
