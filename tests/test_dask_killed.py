@@ -22,7 +22,7 @@ from test_stream_units import LONG
 
 import pdanon
 import pdanon.dask
-from examples import ALL
+from examples import ALL, some
 
 pytestmark = [
     pytest.mark.slow,
@@ -82,7 +82,7 @@ def kill(cluster, after, rng, ended):
             os.kill(nanny.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", some([*FAMILIES], 2))
 def test_the_release_is_the_same_if_a_worker_is_killed(name, client, tmp_path):  # noqa: F811
     rng = np.random.default_rng(len(name))
     with dask.config.set(scheduler=None), ThreadPoolExecutor(1) as thread:
