@@ -39,18 +39,22 @@ SHAPES = {  # of dates and codes; the first that fits is named
     "times": r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}.*)?( ?[AaPp][Mm])?",
     "ATC codes": r"[A-DGHJLMNPRSV][0-9]{2}[A-Z]{2}([0-9]{2})?",
     "NDC codes": r"[0-9]{4,5}-[0-9]{3,4}-[0-9]{1,2}",
-    "LOINC codes": r"[0-9]{3,5}-[0-9]",
+    "LOINC codes": r"[0-9]{3,6}-[0-9]",
     "ISBN codes": r"97[89](-?[0-9]){10}|[0-9]{9}[0-9X]",
     "ICD-10 codes": r"[A-Z][0-9][0-9AB]\.?[0-9A-Z]{0,4}",
     "ICD-9 codes": r"([0-9]{3}|V[0-9]{2}|E[0-9]{3})\.?[0-9]{0,2}",
     _COMMAS: r"[+-]?[0-9.]+(,[0-9]+)?",
 }
 _BOOKS = {"ISBN codes": r"97[89][0-9]{10}"}
-_PROCEDURES = {"CPT codes": r"[0-9]{4}[0-9FTU]|[A-V][0-9]{4}"}  # numbers of products look like these
+_NAMED = {  # names of columns whose digits are codes; numbers of products look like these
+    ("cpt", "hcpcs"): ("CPT codes", r"[0-9]{4}[0-9FTU]|[A-V][0-9]{4}", "prefixes({}, (1, 3))"),
+    ("icd", "diag", "dx"): ("ICD-9 codes", SHAPES["ICD-9 codes"], "icd9({})"),
+}
 _TREES = {  # of items, by their shape
     SHAPES["ATC codes"]: "atc({})",
     SHAPES["ICD-10 codes"]: "icd10({})",
     SHAPES["NDC codes"]: "paths({}, '-')",
+    SHAPES["LOINC codes"]: "from_frame(pd.read_csv('Loinc.csv')[['LOINC_NUM', 'CLASS']])",
     r"97[89](-[0-9]+){4}": "paths({}, '-')",
     r"97[89][0-9]{10}": "prefixes({}, (4, 7))",  # the language, and the first digits of publishers
     r"[0-9]+": "",  # numbers of products look like those of diagnoses
@@ -228,9 +232,11 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     number = type_of(column) if texts else {"integer": "integer", "floating": "number"}.get(kind)
     if number == "number" and all(float(each).is_integer() for each in texts or values.unique()[:_SAMPLE]):
         number = "integer"  # 17850.0 beside missing values
-    shapes = _BOOKS | (_PROCEDURES if _is_of_procedures(column.name) else {})
+    shapes = _BOOKS | {name: shape for name, shape, _ in _named_codes(column.name)}
     for name, shape in (shapes | (SHAPES if number is None else {})).items():
-        found = [*filter(re.compile(shape).fullmatch, texts)]
+        found = [
+            each for each in texts if re.fullmatch(shape, each) and (name != "ISBN codes" or _is_book(each))
+        ]
         is_found = found and 10 * len(found) >= 9 * len(texts) and (name != _COMMAS or "," in "".join(found))
         if is_found and not (name.endswith("codes") and values.is_unique):  # R101 of a respondent
             return name
@@ -242,8 +248,17 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     return {"string": "text"}.get(kind, kind)
 
 
-def _is_of_procedures(label: Hashable) -> bool:
-    return not {"cpt", "hcpcs"}.isdisjoint(word.lower() for word in split_words(label))
+def _named_codes(label: Hashable) -> list[tuple[str, str, str]]:
+    """Return the codes that the name of a column denotes: their kind, shape and hierarchy."""
+    words = [*map(str.lower, split_words(label))]
+    if len(words) > 4 or is_named_for_a_number(label) or any(word.startswith("proc") for word in words):
+        return []
+    return [codes for heads, codes in _NAMED.items() if any(word.startswith(heads) for word in words)]
+
+
+def _is_book(text: str) -> bool:
+    """Return whether the last digit of an ISBN of ten is right: numbers of telephones have ten, too."""
+    return len(text) > 10 or sum(n * (10 if d == "X" else int(d)) for n, d in enumerate(text, 1)) % 11 == 0
 
 
 def _describe(column: pd.Series[Any], kind: str, owners: Any, k: int) -> tuple[Hashable, str, int, int, str]:
@@ -444,15 +459,16 @@ def spelling_alerts(itemsets: Itemsets) -> Iterator[Alert]:
 def tree_alerts(itemsets: Itemsets, label: Hashable) -> Iterator[Alert]:
     """Yield an alert if almost all items look like codes or paths of categories, with their hierarchy."""
     texts = itemsets.vocabulary.cast("large_string")
-    trees = dict.fromkeys(_PROCEDURES.values() if _is_of_procedures(label) else (), "prefixes({}, (1, 3))")
+    trees = {shape: call for _, shape, call in _named_codes(label)}
     for shape, call in (trees | _TREES).items() if len(texts) >= _FEW_ITEMS else ():
         found = pc.match_substring_regex(texts, f"^({shape})$")
         if 20 * pc.sum(found).as_py() >= 19 * len(texts):
             if call:
                 tree = f"pdanon.Hierarchy.{call.format(f'frame[{label!r}].itemset.items')}"
                 hint = f"to publish rare ones as their category, pass hierarchy={tree} to local_suppression"
+                levels = ", without levels: classes are in the table of LOINC" * ("Loinc" in call)
                 yield Alert(
-                    "the items look like codes or paths of categories",
+                    f"the items look like codes or paths of categories{levels}",
                     hint,
                     f"in Python, write {tree}.to_csv('tree.csv'), and pass --hierarchy tree.csv",
                 )

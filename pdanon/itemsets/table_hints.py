@@ -46,7 +46,7 @@ _ARRAYS = (pd.api.extensions.ExtensionArray, pd.Index, pd.Series)
 _SEPARATORS = "|;,\t"
 _EMPTY_LISTS = ("[]", "{}", "()", "set()")
 _ITEMS = (
-    *("item", "product", "icd", "diagnos", "concept", "article", "stock", "drug", "medic", "treatment"),
+    *("item", "product", "icd", "diag", "concept", "article", "stock", "drug", "medic", "treatment"),
     *("procedure", "condition", "cpt", "code"),
 )
 _PLACES = ("post", "zip")  # postal codes are no items

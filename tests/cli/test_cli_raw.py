@@ -349,14 +349,22 @@ def test_kinds_are_told_by_their_shape(run):
     assert [each["missing"] for each in result["columns"]] == [0, 0, 0, 0, 0, 40]
 
 
+def isbn10(digits: str) -> str:
+    """Append the check digit: weights from 10 down to 1, and a sum that 11 divides."""
+    rest = -sum(int(digit) * weight for digit, weight in zip(digits, range(10, 1, -1), strict=True)) % 11
+    return digits + "0123456789X"[rest]
+
+
 CODED = {
     "icd10": [f"{letter}{n // 5}.{n % 5}" for letter in "EIJ" for n in range(50, 60)],
     "icd9": [f"{n // 5}.{n % 5}" for n in range(2000, 2025)] + [f"V10.{n}" for n in range(5)],
     "atc": [f"{head}0{n}" for head in ("A10BA", "C09AA", "N02BE") for n in range(10)],
     "ndc": [f"{head}-3100-{n}" for head in ("0002", "00777", "12345") for n in range(10, 20)],
     "isbn": [f"978{n % 3}1614841{n}" for n in range(10, 40)],
-    "old isbn": [f"3161484{n}" for n in range(100, 127)] + [f"043942{n}X" for n in range(310, 313)],
+    "old isbn": [isbn10(f"3161484{n}") for n in range(10, 37)]
+    + [isbn10(f"0439423{n}") for n in (10, 21, 32)],
     "cpt_code": [*map(str, [*range(99201, 99216), *range(80050, 80064)]), "G0008"],
+    "diag": [f"{n}" for n in [*range(410, 415), *range(4010, 4020), *range(25000, 25015)]],
     "aisle": [f"food > fruit {n // 5} > apple {n}" for n in range(30)],
 }
 KINDS = [
@@ -367,6 +375,7 @@ KINDS = [
     "ISBN codes",
     "ISBN codes",
     "CPT codes",
+    "ICD-9 codes",
     "text",
 ]
 
@@ -387,11 +396,29 @@ def test_codes_get_their_hierarchy(run, item, kind):
     assert release.frame.txanon.audit(k=5, m=1).holds
 
 
-def test_numbers_of_laboratories_have_no_hierarchy(run):
-    write("codes.csv", "patient,loinc", *(f"{n // 4},{700 + n * 7 % 30}-{n * 7 % 10}" for n in range(120)))
+def test_numbers_of_laboratories_get_the_classes_of_their_table(run):
+    codes = [f"{700 + n}-{n % 10}" for n in range(30)]
+    write("codes.csv", "patient,loinc", *(f"{n // 4},{codes[n * 7 % 30]}" for n in range(120)))
+    write("Loinc.csv", "LOINC_NUM,NAME,CLASS", *(f"{code},{n},{n // 10}" for n, code in enumerate(codes)))
     _, out, _ = run("profile", "codes.csv")
     assert "LOINC codes" in out
+    assert "without levels" in out
+    tree = eval(out.partition("in Python, write ")[2].partition(".to_csv")[0])
+    assert [tree.labels[node] for node in tree.children(0)] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("name", ["number", "diag_id", "icd9_procedure"])
+def test_other_numbers_are_no_diagnoses(run, name):
+    write("codes.csv", f"patient,{name}", *(f"{n // 4},{CODED['diag'][n * 7 % 30]}" for n in range(120)))
+    _, out, _ = run("profile", "codes.csv")
+    assert "ICD" not in out
     assert "Hierarchy" not in out
+
+
+def test_numbers_of_telephones_are_no_books(run):
+    rows = [(n // 4, f"0{334215385 + 97 * (n % 40)}") for n in range(160)]
+    write("phones.csv", "patient,phone", *(f"{person},{number}" for person, number in rows))
+    assert "ISBN" not in run("profile", "phones.csv")[1]
 
 
 def test_numbers_of_rows_and_answers_of_a_scale_make_no_lines(run):
