@@ -331,9 +331,6 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
     tick = Counter(ticks.values()).most_common(1)[0][0] if ticks else None
     boxes = [label for label, each in ticks.items() if each == tick]
     joined = [column for column, kind in single if kind.startswith("text with")]
-    if len(boxes) > (2 if joined else 1):  # one or two are questions beside that with several answers
-        form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
-        yield f"a column for each of {len(boxes):,} items", form
     named = [(column, kind) for column, kind in single if kind not in _MEASURED]
     values = {column.name: column.nunique() for column, _ in named if not column.is_unique}
     usual = [label for label in usual_items([column for column, _ in named]) if label in values]
@@ -348,6 +345,11 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         ]
         for each in (True, False)
     )
+    if len(boxes) > (
+        2 if joined or (persons and usual) else 1
+    ):  # one or two are questions beside several answers
+        form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
+        yield f"a column for each of {len(boxes):,} items", form
     items += [column.name for column, kind in single if kind.endswith("codes")]
     items += [column.name for column, kind in single[::-1] if kind.startswith("text")]
     yield from _lines(persons, items)

@@ -415,6 +415,14 @@ def test_other_numbers_are_no_diagnoses(run, name):
     assert "Hierarchy" not in out
 
 
+def test_two_boxes_beside_lines_of_persons_are_no_items(run):
+    lines = [f"{i},{i % 2},{i // 2 % 2},{item}" for i, row in enumerate(ROWS) for item in row]
+    write("codes.csv", "PATIENT_ID,age_above50,cyp2c9,Code", *lines)
+    _, out, _ = run("profile", "codes.csv")
+    assert "-> pdanon anonymize codes.csv released.parquet --by PATIENT_ID --item Code -k 5 -m 2" in out
+    assert "--onehot" not in out
+
+
 def test_numbers_of_telephones_are_no_books(run):
     rows = [(n // 4, f"0{334215385 + 97 * (n % 40)}") for n in range(160)]
     write("phones.csv", "patient,phone", *(f"{person},{number}" for person, number in rows))
