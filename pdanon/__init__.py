@@ -28,7 +28,7 @@ from pdanon.algorithms.items.pcta import coat, pcta, upcta
 from pdanon.algorithms.items.ps_rules import ps_rules
 from pdanon.algorithms.items.rho import suppress_control, td_control
 from pdanon.algorithms.items.suppress_to_k import suppress_public, suppress_to_k
-from pdanon.algorithms.preparation import Prepared, prepare
+from pdanon.algorithms.preparation import Prepared, keep, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.relational.global_recoding import full_subtree, incognito, top_down
 from pdanon.algorithms.relational.groups import cluster, k_member, mondrian
@@ -177,6 +177,7 @@ __all__ = [
     "hghs",
     "incognito",
     "k_member",
+    "keep",
     "lcg",
     "local_suppression",
     "lra",

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.clump import lcg
-from pdanon.algorithms.preparation import Prepared, prepare
+from pdanon.algorithms.preparation import Prepared, keep, prepare
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
@@ -39,7 +39,7 @@ from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
 from pdanon.itemsets.cards import Share, card, listing
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.columns import column_labels, find_column, is_list_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
@@ -97,6 +97,7 @@ def by(
     *,
     item: Hashable | None = None,
     counts: bool = False,
+    keep: Sequence[Hashable] = (),
 ) -> ByPerson:
     """Take a table by person, where a person has several rows: what follows protects and counts persons.
 
@@ -113,6 +114,9 @@ def by(
     counts : bool
         Publish each line with an item, and cover that a person has a label at least so often. Exact numbers
         are not covered: one person may have a label once, and all others twice.
+    keep : sequence of hashable
+        Other columns to publish. The guarantee then covers their values, and dates are published by day,
+        week, month or quarter.
 
     Returns
     -------
@@ -127,9 +131,7 @@ def by(
     Notes
     -----
     An algorithm recodes the set of the items of a person, and the labels go back to the rows. Persons are
-    published as numbers, and rows are sorted by their content. Other columns are published only if ``keep``
-    lists them: the guarantee then covers their values, and dates are published by day, week, month or
-    quarter.
+    published as numbers, and rows are sorted by their content.
 
     Cost: linear in the rows, beside that of the algorithm for one row per person.
 
@@ -149,7 +151,7 @@ def by(
     4         2   tea
     """
     unit_positions(frame, unit, item, column)
-    return ByPerson(frame, unit, column, item, check_flag(counts, "counts"))
+    return ByPerson(frame, unit, column, item, check_flag(counts, "counts"), column_labels(keep, "keep"))
 
 
 @holds_tables
@@ -161,17 +163,24 @@ class ByPerson:
     """
 
     def __init__(
-        self, frame: pd.DataFrame, unit: Hashable, column: Hashable, item: Hashable, counts: bool
+        self,
+        frame: pd.DataFrame,
+        unit: Hashable,
+        column: Hashable,
+        item: Hashable,
+        counts: bool,
+        keep: Sequence[Hashable],
     ) -> None:
-        self._frame, self._names, self._counts = frame, (unit, item, column), counts
+        self._frame, self._names, self._counts, self._kept = frame, (unit, item, column), counts, keep
 
     def __repr__(self) -> str:
         unit, item, column = self._names
         named = "" if column is None else f", {column!r}"
         named += "" if item is None else f", item={item!r}"
+        named += ", counts=True" * self._counts + (f", keep={[*self._kept]}" if self._kept else "")
         persons = self._frame.iloc[:, unit_positions(self._frame, *self._names)[0]].nunique()
         rows = f"{persons:,} persons in {len(self._frame):,} rows"
-        return f"df.txanon.by({unit!r}{named}{', counts=True' * self._counts}): {rows}"
+        return f"df.txanon.by({unit!r}{named}): {rows}"
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""
@@ -269,12 +278,12 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
     """Return an algorithm for list columns as a method of `ByPerson`."""
 
     @wraps(function)
-    def method(self: ByPerson, *args: Any, keep: Sequence[Hashable] = (), **options: Any) -> Anonymized:
+    def method(self: ByPerson, *args: Any, **options: Any) -> Anonymized:
         table = UnitTable.of(self._frame, *self._names)
         token = ONE_LABEL.set(True)
         try:
             return release_units(
-                table, lambda sets: function(sets, *args, **options), counts=self._counts, keep=keep
+                table, lambda sets: function(sets, *args, **options), self._counts, self._kept
             )
         finally:
             ONE_LABEL.reset(token)
@@ -310,9 +319,8 @@ Prepared.anonymize = _of_prepared(anonymize)  # type: ignore[attr-defined]
 
 @watch
 def _offer_for_prepared(record: Algorithm) -> None:
-    """Add a method for an algorithm that publishes rows, and no second table."""
-    if record.recodes != "chunks" and not record.adds:
-        setattr(Prepared, record.name, _of_prepared(record.function))
+    """Add a method for an algorithm."""
+    setattr(Prepared, record.name, _of_prepared(record.function))
 
 
 # --- Accessors
@@ -356,7 +364,7 @@ class TxanonAccessor:
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     *(audit, risk, attack, assess, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
-    *(prepare, profile, tradeoff, alternatives, compare, to_long, to_onehot, fingerprint),
+    *(prepare, keep, profile, tradeoff, alternatives, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, as_method(_function))

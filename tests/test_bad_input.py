@@ -140,7 +140,7 @@ def test_a_small_integer_type_does_not_wrap_around():
     frame = pd.DataFrame({"items": [["a"]] * 300, "age": np.arange(300) // 2})
     for k in (np.uint8(200), np.int8(100)):
         assert pdanon.mondrian(frame, k=k, quasi=["age"]).classes["size"].min() >= int(k)
-        assert pdanon.pcta(frame, k=k, m=1, keep=["age"]).parameters["k"] == int(k)
+        assert pdanon.keep(frame, "age").pcta(k=k, m=1).parameters["k"] == int(k)
 
 
 @pytest.mark.parametrize("sep", [";;", "", None, "\n", '"', 5], ids=repr)
@@ -247,7 +247,6 @@ def rows(column):
     return pd.DataFrame({"lists": [[RICE], [RICE], [TEA], [TEA]], "x": column, "age": [30, 30, 40, 40]})
 
 
-KEPT = {"k": 2, "m": 1, "keep": ["x"]}
 ROLES = {
     "item": lambda x: pdanon.from_long(lines(x), by="who", item="x"),
     "person": lambda x: pdanon.from_long(lines(x), by="x", item="what"),
@@ -268,7 +267,7 @@ ROLES = {
     "column without lists": lambda x: pdanon.pcta(lines(x)[["x"]], k=2, m=1),
     "unit": lambda x: pdanon.by(rows(x), "x").pcta(k=2, m=1),
     "item of units": lambda x: pdanon.by(lines(x), "who", item="x").pcta(k=2, m=1),
-    "kept with units": lambda x: pdanon.by(lines(x), "who", item="what").pcta(**KEPT),
+    "kept with units": lambda x: pdanon.by(lines(x), "who", item="what", keep=["x"]).pcta(k=2, m=1),
     "unit of an audit": lambda x: pdanon.by(rows(x), "x").audit(pdanon.KmAnonymity(2)),
     "item of an audit": lambda x: pdanon.by(lines(x), "who", item="x").audit(pdanon.KmAnonymity(2)),
     "beside an audit of units": lambda x: pdanon.by(lines(x), "who", item="what").audit(k=2),
@@ -284,11 +283,13 @@ ROLES = {
     "quasi of anonymize": lambda x: pdanon.anonymize(
         rows(x), pdanon.KKm(k=2, m=1, quasi=["x"]), time_limit=1
     ),
-    "kept": lambda x: repr(pdanon.pcta(rows(x), **KEPT)),
+    "kept": lambda x: repr(pdanon.keep(rows(x), "x").pcta(k=2, m=1)),
     "unmodified": lambda x: pdanon.pcta(rows(x), k=2, m=1).evidence("evidence.json", original=rows(x)),
-    "kept by disassociate": lambda x: pdanon.disassociate(rows(x)[["lists", "x"]], k=2, m=1, keep=["x"]),
-    "kept beside quasi": lambda x: pdanon.mondrian(rows(x), k=2, quasi=["age"], keep=["x"]),
-    "attacked": lambda x: pdanon.attack(rows(x), pdanon.pcta(rows(x), **KEPT), n=5, random_state=0),
+    "kept by disassociate": lambda x: pdanon.keep(rows(x)[["lists", "x"]], "x").disassociate(k=2, m=1),
+    "kept beside quasi": lambda x: pdanon.keep(rows(x), "x").mondrian(k=2, quasi=["age"]),
+    "attacked": lambda x: pdanon.attack(
+        rows(x), pdanon.keep(rows(x), "x").pcta(k=2, m=1), n=5, random_state=0
+    ),
     "compared": lambda x: pdanon.compare(rows(x), {"pcta": {}}, k=2, m=1),
     "explored": lambda x: pdanon.profile(rows(x), k=2, m=1),
     "written to CSV": lambda x: pdanon.to_csv(rows(x), "out.csv", separator="|"),
@@ -356,7 +357,7 @@ FILES = {
     "item of units": lambda: pdanon.stream.by("lines.parquet", "who", item="x").audit(KM),
     "unit": lambda: pdanon.stream.by("lines.parquet", "x", item="what").audit(KM),
     "quasi": lambda: pdanon.stream.audit("rows.parquet", KKM),
-    "kept": lambda: pdanon.stream.pcta("rows.parquet", "out.parquet", **KEPT),
+    "kept": lambda: pdanon.stream.pcta("rows.parquet", "out.parquet", k=2, m=1, keep=["x"]),
     "generalized": lambda: pdanon.stream.mondrian("rows.parquet", "out.parquet", k=2, quasi=["x"]),
 }
 PARTITIONS = {

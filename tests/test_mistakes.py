@@ -726,8 +726,8 @@ def test_every_algorithm_says_what_it_needs():
     for name, function in functions("items", "rows", "groups", "values", "both").items():
         with pytest.raises(ParameterError, match=f"{name} needs frame"):
             function()
-        with pytest.raises(ParameterError, match=r"no parameter 'keeps'\n(.|\n)*did you mean 'keep'"):
-            function(FRAME, keeps=2)
+        with pytest.raises(ParameterError, match=r"no parameter 'keep'\n(.|\n)*txanon\.keep\('store'\)"):
+            function(FRAME, keep=["store"])
 
 
 def hint_of(call):

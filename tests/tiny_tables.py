@@ -244,14 +244,14 @@ def lines_released(
     )
     if random.random() < 0.03:
         name = "anonymize"
-    asked = {"k": k, "m": m, **own_parameters(random, name)} | ({"keep": ["store"]} if kept else {})
+    asked = {"k": k, "m": m, **own_parameters(random, name)}
     drawn = draw_lines(random, lists, kept)
     frame = pd.DataFrame(drawn, columns=["person", "item", "store"])
     if not lists:
         frame["item"] = column_of([items[0] if items else None for items in frame["item"]])
     if not kept:
         del frame["store"]
-    units = {"counts": counts} | ({} if lists else {"item": "item"})
+    units = {"counts": counts} | ({} if lists else {"item": "item"}) | ({"keep": ["store"]} if kept else {})
     made = released(lambda: release_lines(frame, name, units, asked, files))
     if made is None:
         return Outcome(name)

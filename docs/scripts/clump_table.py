@@ -58,7 +58,7 @@ def line(title: str, name: str, k: int, **asked: Any) -> str:
     frame = read(title)
     start = time.process_time()
     keep = [label for label in frame.columns if label != "items"]
-    result = getattr(pdanon, name)(frame, "items", k=k, hierarchy=tree(title), keep=keep, **asked)
+    result = getattr(pdanon.keep(frame, *keep), name)("items", k=k, hierarchy=tree(title), **asked)
     taken = time.process_time() - start
     target = "age" if "age" in frame else None
     sizes = classes.class_measures(result.frame, ["items"], k=k, target=target)

@@ -69,8 +69,8 @@ def release_months(
     results: list[Anonymized] = []
     for frame in frames:
         start = None if fresh or not results else results[-1]
-        options = {"refine": refine and start is None, "start": start, "keep": ["id"]}
-        results.append(frame.txanon.pcta(k=k, m=M, **options))
+        options = {"refine": refine and start is None, "start": start}
+        results.append(frame.txanon.keep("id").pcta(k=k, m=M, **options))
     return results
 
 
@@ -191,7 +191,7 @@ def delta_losses(table: pd.DataFrame, seed: int) -> dict[str, float]:
     losses = {}
     for name, months in {"month": 1, "quarter": 3, "year": MONTHS - 1}.items():
         parts = [new.iloc[begin : begin + months * size] for begin in range(0, len(new), months * size)]
-        results = [part.txanon.pcta(k=K, m=M, refine=True, keep=["id"]) for part in parts]
+        results = [part.txanon.keep("id").pcta(k=K, m=M, refine=True) for part in parts]
         weights = [int(part["items"].itemset.lengths.sum()) for part in parts]
         losses[name] = float(np.average([result.loss["NCP"] for result in results], weights=weights))
     return losses

@@ -56,7 +56,6 @@ from pdanon.guarantees.parameters import (
     DEFAULT_M,
     ItemLimit,
     check_seconds,
-    materialize,
 )
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
@@ -136,7 +135,6 @@ def anonymize(
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
 
@@ -185,8 +183,6 @@ def anonymize(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
         algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -285,7 +281,7 @@ def anonymize(
     if utility is not None:
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    parameters |= given | {"guarantee": guarantee, "random_state": random_state, "keep": materialize(keep)}
+    parameters |= given | {"guarantee": guarantee, "random_state": random_state}
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k

@@ -59,7 +59,7 @@ from pdanon.recoding.unit_release import (
 )
 
 SAMPLE = 10_000  # rows in which unmodified columns are counted, and rows on which an algorithm is chosen
-_REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy", "keep")  # parameters without an algorithm
+_REQUEST = ("guarantee", *REQUEST_PARAMETERS, "hierarchy")  # parameters without an algorithm
 
 
 @frozen
@@ -89,8 +89,8 @@ def plan(
     # rows, for messages, if it is known without a reading of the rows.
     if algorithm is not None:
         _check_algorithm(algorithm, parameters, count_rows)
-        # Iterators are read in each round, but `keep` by the release.
-        given = {name: each if name == "keep" else materialize(each) for name, each in parameters.items()}
+        # Iterators are read in each round.
+        given = {name: materialize(each) for name, each in parameters.items()}
         check_labels(given.get("labels", "set"))
         given = ALGORITHMS[algorithm].read_guarantee(given)
         by_pairs = partial(_decide_by_pairs, algorithm, given) if suffices(algorithm, given) else None
@@ -120,7 +120,7 @@ def _decide_by_sample(
     """Decide by the two algorithms that lose least on a sample, and keep the better decision."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
     labels = options.get("labels", "set")
-    given = {name: value for name, value in options.items() if name not in ("keep", "labels")}
+    given = {name: value for name, value in options.items() if name != "labels"}
     ways, measure, tried = choose(sample, columns.n_rows, guarantee, _RECODES, **given)
     best: Decision[Recoder] | None = None
     for name, own in ways:
@@ -223,7 +223,6 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
 def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> ListDecision:
     record = ALGORITHMS[algorithm]
     given = with_defaults(record.function, parameters)
-    given.pop("keep", None)  # a parameter of the release
     labels = given.pop("labels", "set")
     decision = record.decision(columns, given)
     return decision if labels == "set" else _with_labels(decision, labels)

@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas.api.types import is_hashable
 
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees import TransactionalK
-from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets, item_texts
-from pdanon.itemsets.columns import is_list_column, label_position
+from pdanon.itemsets.columns import column_labels, is_list_column, label_position
 from pdanon.itemsets.dtype import ListArray, arrow_values, text_column
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import Mask, inverse_order
@@ -24,6 +25,7 @@ from pdanon.itemsets.support import SupportIndex, support_ranks
 from pdanon.itemsets.validation import check_count, check_frame, check_known, describe, is_number
 from pdanon.recoding.loss import Remaining
 from pdanon.recoding.recoding import Recoding, became_of
+from pdanon.recoding.release import REVIEWED
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_release import by_calendar, is_time
 
@@ -38,10 +40,10 @@ _HINT = "such as {'age': {'band': 10}, 'items': {'length': 3, 'max_items': 20}}"
 @holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Prepared:
-    """A prepared table; made by `prepare`.
+    """A prepared or reviewed table; made by `prepare` and `keep`.
 
-    Its methods are `anonymize` and the algorithms that recode rows, without the frame. Their results record
-    the steps as the parameter ``prepared``, and count dropped items.
+    Its methods are `anonymize` and the algorithms, without the frame. Their results record the steps as the
+    parameter ``prepared``, and count dropped items.
 
     Parameters
     ----------
@@ -49,14 +51,37 @@ class Prepared:
         The prepared rows: the original of its results.
     steps : dict
         The steps.
+    kept : tuple
+        Columns that the caller has reviewed.
     """
 
     frame: pd.DataFrame
-    steps: dict[Hashable, dict[str, Any]]
+    steps: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
+    kept: tuple[Hashable, ...] = ()
     _whole: dict[Hashable, tuple[Itemsets, Mask]] = field(default_factory=dict)  # rows, and what is kept
 
     def __repr__(self) -> str:
-        return f"df.txanon.prepare(...): {len(self.frame):,} rows; {self.text or 'no steps'}"
+        calls = "" if self.kept and not self.steps else ".prepare(...)"
+        calls += f".keep({', '.join(map(repr, self.kept))})" if self.kept else ""
+        return f"df.txanon{calls}: {len(self.frame):,} rows; {self.text or 'no steps'}"
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise an error that suggests a method."""
+        raise unknown_method(Prepared, name, "a prepared table has no such method", "df.txanon.prepare(...)")
+
+    @called_by_name
+    def keep(self, *columns: Hashable) -> Prepared:
+        """Publish reviewed columns as they are, without a warning; see `pdanon.keep`.
+
+        Parameters
+        ----------
+        *columns : hashable
+            The columns. They cause no warning.
+        """
+        if not all(map(is_hashable, columns)):
+            got, hint = type(columns[0]).__name__, "pass one label after the other: keep('sex', 'born')"
+            raise ParameterError("keep takes labels of columns", where="keep", got=got, hint=hint)
+        return replace(self, kept=column_labels([*self.kept, *columns], "keep"))
 
     @property
     def text(self) -> str:
@@ -65,7 +90,11 @@ class Prepared:
 
     def release(self, run: Callable[[pd.DataFrame], Anonymized]) -> Anonymized:
         """Release the rows, record the steps, and count what they dropped as suppressed."""
-        result = run(self.frame)
+        token = REVIEWED.set(self.kept)
+        try:
+            result = run(self.frame)
+        finally:
+            REVIEWED.reset(token)
         if not self.steps:
             return result
         for label, (before, kept) in self._whole.items():
@@ -101,7 +130,7 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
     Returns
     -------
     Prepared
-        With the prepared ``frame``, and the methods ``anonymize`` and algorithms such as ``pcta``.
+        With the prepared ``frame``, and the methods ``keep``, ``anonymize`` and algorithms such as ``pcta``.
 
     Raises
     ------
@@ -129,7 +158,7 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
     1  30-39  ['rice' 'tea']
     2  40-49  ['rice' 'tea']
     3  40-49         ['tea']
-    >>> prepared.pcta(k=2, m=2, keep=["age"]).loss["dropped"]
+    >>> prepared.keep("age").pcta(k=2, m=2).loss["dropped"]
     np.float64(0.125)
     """
     known = check_steps(steps)
@@ -154,7 +183,44 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
             whole[label] = itemsets, kept
             itemsets = _keep(itemsets, kept)
         frame.isetitem(place, ListArray(itemsets.to_arrow()))
-    return Prepared(frame, known, whole)
+    return Prepared(frame, known, _whole=whole)
+
+
+@called_by_name
+def keep(frame: pd.DataFrame, *columns: Hashable) -> Prepared:
+    """Name the columns that you have reviewed and that may be published as they are.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    *columns : hashable
+        Columns, or levels of the index, that a release does not recode.
+
+    Returns
+    -------
+    Prepared
+        With the methods ``anonymize`` and algorithms such as ``pcta``.
+
+    Raises
+    ------
+    ParameterError, ColumnError
+        If a column is named twice. In a release: if one is missing, recoded, or cannot be compared.
+
+    Notes
+    -----
+    The columns cause no warning, and the result records them. They stay unprotected: look at their risk
+    first, as `profile` counts it.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]
+    >>> df = pd.DataFrame({"store": ["a", "b", "a", "b"], "items": rows})
+    >>> df.txanon.keep("store").pcta(k=2, m=2).parameters["keep"]
+    ['store']
+    """
+    return Prepared(check_frame(frame)).keep(*columns)
 
 
 def check_steps(steps: Any, where: str = "steps") -> dict[Hashable, dict[str, Any]]:

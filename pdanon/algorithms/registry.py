@@ -70,8 +70,8 @@ class Algorithm:
     #
     # - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
     #   of quasi-identifiers, or both.
-    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but frame, column
-    #   and ``keep``; ``unit`` names its steps.
+    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but the frame
+    #   and the column; ``unit`` names its steps.
     # - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
     #   on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
     # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a
@@ -120,10 +120,10 @@ class Algorithm:
 
     def release(self, arguments: Mapping[str, Any]) -> Anonymized:
         """Release a frame with a recoded list column."""
-        # ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame,
-        # the column and ``keep``.
+        # ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame
+        # and the column.
         given = dict(arguments)
-        frame, column, keep = (given.pop(name) for name in ("frame", "column", "keep"))
+        frame, column = given.pop("frame"), given.pop("column")
         if takes_guarantee(self.function) and isinstance(column, Guarantee):
             got, hint = type(column).__name__, "pass it by name: guarantee=pdanon.KmAnonymity(k=5, m=2)"
             raise ParameterError("the second argument is the list column", where="column", got=got, hint=hint)
@@ -132,7 +132,7 @@ class Algorithm:
         columns = ListColumns.of(frame, [position, *private])
         rows = columns.itemsets
         require_memory(BYTES_OF_SUPPORTS * (len(rows.codes) + rows.n_rows), self.name)
-        return release(FrameWriter(frame, [position], private), partial(self.decision, columns, given), keep)
+        return release(FrameWriter(frame, [position], private), partial(self.decision, columns, given))
 
     def decision(self, columns: ListColumns, arguments: Mapping[str, Any]) -> ListDecision:
         """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""

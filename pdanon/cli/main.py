@@ -283,6 +283,7 @@ def _tradeoff(arguments: Arguments) -> Outcome:
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
+    label_positions(frame, arguments.keep or ())
     with stage("making releases", has_bar=True):
         steps = read_steps(steps_of(arguments))
         options |= {"prepare": [{}, steps]} if steps else {}
@@ -346,7 +347,8 @@ def _anonymize(arguments: Arguments) -> Outcome:
     if arguments.stream:
         return _anonymize_files(arguments, options | {"max_loss": most}, running)
     frame, linked = read_with_persons(arguments)
-    prepared, others = prepare_read(frame, arguments), _read_control(arguments)
+    prepared = prepare_read(frame, arguments).keep(*(arguments.keep or ()))
+    others = _read_control(arguments)
     frame = prepared.frame
     with running, show_warnings(_TO_KEEP):
         request = options | {"max_loss": most}
@@ -369,7 +371,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
             assessment=attacks,
         )
         write_whole(files, confidential, overwrite=arguments.overwrite)
-    if in_chunks(result) and options.get("keep"):
+    if in_chunks(result) and arguments.keep:
         note(f"{name} publishes no other column, not even those of --keep")
     facts, show, code = _judge(result, frame, arguments)
     return replace(_outcome(arguments, facts, show), code=code)
@@ -397,7 +399,7 @@ def _anonymize_files(
 ) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     persons = unit_of(arguments)
-    options |= {"max_risk": arguments.max_risk}
+    options |= {"max_risk": arguments.max_risk} | ({"keep": arguments.keep} if arguments.keep else {})
     with open_table(arguments) as source, running, show_warnings(_TO_KEEP):
         release = bound_function(arguments.algorithm or "anonymize", source, arguments.column, persons)
         result = release(arguments.target, mapping=arguments.mapping, **options)

@@ -381,14 +381,11 @@ COLUMNS = {  # of algorithms for quasi-identifiers
         "maximum number of rows that are anonymized together (default with --stream: 10,000)", "ROWS", int
     ),
 }
-UNMODIFIED = {  # all algorithms take these
-    "keep": several("columns to publish as they are, without a warning", "COLUMN")
-}
-PARAMETERS = DEMANDS | WAYS | OWN | COLUMNS | UNMODIFIED
+PARAMETERS = DEMANDS | WAYS | OWN | COLUMNS
 _PAIRS = ("hierarchies", "quasi_weights")  # parameters with a value for each column
 _OF_TRANSACTION = ["hierarchy", "sensitive", "l", "refine"]  # parameters of `Transaction` that are options
 # Options that need no --algorithm.
-_OF_GUARANTEES = (*REQUEST_PARAMETERS, "quasi", "hierarchy", "hierarchies", "keep")
+_OF_GUARANTEES = (*REQUEST_PARAMETERS, "quasi", "hierarchy", "hierarchies")
 
 
 def flag(parameter: str) -> str:
@@ -494,7 +491,6 @@ def facts_of_algorithm(name: str) -> Facts:
             "required": each in required,
         }
         for each in _accepted(name)
-        if each != "keep"  # which the command itself handles
     ]
     does, _, _ = text.partition("\n")
     return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}

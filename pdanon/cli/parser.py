@@ -19,7 +19,6 @@ from pdanon.cli.options import (
     OWN,
     PARAMETERS,
     QUASI_HELP,
-    UNMODIFIED,
     WAYS,
     Arguments,
     Option,
@@ -289,6 +288,7 @@ _PROFILE = {
     "--keep": several("other columns to describe (default: all columns of a table with lists)", "COLUMN"),
     "--report": file("write the profile as a page, not for publication: .html", new_page),
 }
+_KEEP = several("columns to publish as they are, without a warning", "COLUMN")
 _TRADEOFF: _Arguments = {
     "source": _IN,
     "-k": _numbers("k", 3, 5, 11),
@@ -296,7 +296,8 @@ _TRADEOFF: _Arguments = {
     "--algorithm": lambda: _algorithm(
         "the one with the lowest loss among those with the guarantee", functions(*OF_LISTS)
     ),
-    **_parameters(WAYS | OWN | UNMODIFIED | _GENERALIZED),
+    **_parameters(WAYS | OWN | _GENERALIZED),
+    "--keep": _KEEP,
     **_FORM,
     **_PREPARE,
     "--out": _OUT,
@@ -349,6 +350,7 @@ _ANONYMIZE: _Arguments = {
     ),
     "--algorithm": lambda: _algorithm("try several, and write the release with the lowest loss", ALGORITHMS),
     **_parameters(PARAMETERS),
+    "--keep": _KEEP,
     "--processes": one("number of processes that share blocks of rows (default: 1)", "N", int, default=1),
     "--max-loss": one(
         "refuse a release that loses more, such as pairs=0.5 (can be repeated)",

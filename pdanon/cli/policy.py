@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from os import PathLike, path
 from pathlib import Path
@@ -259,7 +259,8 @@ class Policy:
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
-        options = self._options() | {"drop": self.drop, "mapping": self.outputs.get("mapping")}
+        options = self._options() | ({"keep": self.keep} if self.keep else {})
+        options |= {"drop": self.drop, "mapping": self.outputs.get("mapping")}
         released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
         with config(processes=self.parameters.get("processes", ...)):
             return released(self.outputs["release"], **options)
@@ -318,7 +319,7 @@ class Policy:
         return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
 
     def _prepare(self, frame: pd.DataFrame) -> Prepared:
-        return prepare(frame, schema.read_steps(self.prepare))
+        return prepare(frame, schema.read_steps(self.prepare)).keep(*self.keep)
 
     def _warn_of_texts(self, frame: pd.DataFrame) -> None:
         """Warn of columns of CSV and JSON lines that would be generalized otherwise with a type."""
@@ -694,7 +695,7 @@ class Policy:
 
     def _configurations(self) -> dict[str, Parameters]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
-        unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
+        unset = self.comparison.get("vary", {})
         return {
             label: self._roles.merge_parameters(own.get("algorithm", label), own, unset)
             for label, own in self.comparison["algorithms"].items()
@@ -739,9 +740,10 @@ def release_table(
     max_risk: float | None = None,
 ) -> Anonymized:
     """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk."""
-    # Without an algorithm, the one that loses least; ``options`` are then those of a request, which name no
-    # guarantee. ``persons`` as in `bound_function`.
+    # Without an algorithm, the one that loses least, by ``options`` of a request without a guarantee.
     frame, options = prepared.frame, dict(options)
+    if persons:
+        persons, prepared = {**persons, "keep": prepared.kept}, replace(prepared, kept=())
     most, risk = check_max_loss(options.pop("max_loss", None)), check_max_risk(max_risk)
     if algorithm is None:
         lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())

@@ -362,7 +362,7 @@ class Roles:
         # Roles set no parameter that the algorithm does not take, or that is varied.
         tree = self.hierarchies.get(self.items or "")
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
-        values = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
+        values = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
         parameters = {key: value for key, value in values.items() if value}
         if name is not None:
             accepted = parameters_of(algorithm(name)).keys() - {*varied}

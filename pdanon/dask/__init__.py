@@ -78,6 +78,7 @@ def anonymize(
     column: Hashable | None = None,
     *,
     max_loss: Mapping[str, float] | None = None,
+    keep: Sequence[Hashable] = (),
     **request: Any,
 ) -> LazyRelease:
     """Anonymize a Dask DataFrame by the algorithm that loses least on a sample; ``ddf.txanon.anonymize``.
@@ -92,6 +93,8 @@ def anonymize(
         The list column. By default, the only one, besides a private column.
     max_loss : mapping, optional
         Upper bounds on losses by measure, such as ``{"pairs": 0.5}``, as in `pdanon.anonymize`.
+    keep : sequence of hashable
+        Columns that you have reviewed, which cause no warning.
     **request
         ``guarantee``, or ``k``, ``m`` and others of `pdanon.anonymize`. Or the parameters of the algorithm,
         such as ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of rows that are
@@ -151,7 +154,7 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
-    return _release(frame, None, column, max_loss, request)
+    return _release(frame, None, column, max_loss, keep, request)
 
 
 def _release(
@@ -159,17 +162,18 @@ def _release(
     algorithm: str | None,
     column: Hashable | None,
     max_loss: Mapping[str, float] | None,
+    keep: Sequence[Hashable],
     parameters: dict[str, Any],
 ) -> LazyRelease:
     """Release a frame by an algorithm, or without one by that which loses least on a sample."""
     most = check_max_loss(max_loss)
     if algorithm is not None and needs_quasi(algorithm, parameters):
         table = TablePartitions.of(frame, algorithm, parameters, column)
-        return release(table, partial(table.decide, algorithm, parameters), parameters.get("keep", ()), most)
+        return release(table, partial(table.decide, algorithm, parameters), keep, most)
     decide = plan(algorithm, parameters)
     label, *private = list_columns(frame, column, parameters.get("private"))
     rows = ListPartitions(frame, RecodedColumns(lists=[label], private=private))
-    return release(rows, partial(rows.decide, decide), parameters.get("keep", ()), most)
+    return release(rows, partial(rows.decide, decide), keep, most)
 
 
 @called_by_name
@@ -402,9 +406,10 @@ def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease
         column: Hashable | None = None,
         *,
         max_loss: Mapping[str, float] | None = None,
+        keep: Sequence[Hashable] = (),
         **parameters: Any,
     ) -> LazyRelease:
-        return _release(self._obj, function.__name__, column, max_loss, parameters)
+        return _release(self._obj, function.__name__, column, max_loss, keep, parameters)
 
     return method
 

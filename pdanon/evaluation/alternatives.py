@@ -46,7 +46,8 @@ class _Way:
 
     def run(self, frame: pd.DataFrame, result: Anonymized, column: Hashable, limit: float) -> Anonymized:
         """Make the release, within a time limit."""
-        prepared, request = prepare(self.drop(frame, result), self.steps), self.request(result)
+        prepared = prepare(self.drop(frame, result), self.steps).keep(*result.unmodified.judged)
+        request = self.request(result)
         if self.deletes:
             return prepared.release(lambda rows: local_suppression(rows, column, **request))
         return prepared.release(lambda rows: anonymize(rows, column=column, time_limit=limit, **request))
@@ -56,7 +57,6 @@ class _Way:
         trees = result.parameters.get("hierarchies") or {}
         found = {
             "quasi": [*self.quasi],
-            "keep": [*result.unmodified.judged],
             "hierarchies": {label: tree for label, tree in trees.items() if label in self.quasi},
             "hierarchy": None if self.deletes else result.parameters.get("hierarchy"),
         }
@@ -77,6 +77,8 @@ class _Way:
         given = ", ".join(f"{name}={texts[name]}" for name in request)
         name = "local_suppression" if self.deletes else "anonymize"
         steps = f".prepare({self.steps})" if self.steps else ""
+        judged = result.unmodified.judged
+        steps += f".keep({', '.join(map(repr, judged))})" if judged else ""
         return f"frame{f'.drop(columns={dropped})' if dropped else ''}.txanon{steps}.{name}({given})"
 
 

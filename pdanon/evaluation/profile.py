@@ -382,7 +382,7 @@ def profile(
       2 known    4 % of the rows singled out, 4 % with fewer than 5 matches
       columns    age
       look at    1 of 25 rows (4 %) are unique in age, which is published unmodified
-                 -> drop columns that are not needed, use KKm(k=5, m=2, quasi=['age']), or ...keep=['age']...
+                 -> drop columns that are not needed, use KKm(k=5, m=2, quasi=['age']), or ...keep('age')...
       look at    2 items differ only in capitals and blanks from another item
                  -> if they mean the same, apply .str.strip().str.lower() to the items before you make lists
       look at    for 4 % of the rows, fewer than 5 rows match if 2 items are known
@@ -575,7 +575,8 @@ def _alerts(
             yield Alert(f"column {each!r} differs in almost every row", hint, by)
         if exposed := ". ".join(together.sentences(index.n_rows)):
             drop = "drop columns that are not needed"
-            protect = f"use KKm(k={k}, m=2, quasi={named}), or pass keep={named} to publish them as they are"
+            protect = f"use KKm(k={k}, m=2, quasi={named}), or call frame.txanon.keep("
+            protect += f"{', '.join(map(repr, named))}) to publish them as they are"
             keep = " ".join(quote(str(each)) for each in named)
             options = f"protect them with --quasi {keep}, or pass --keep {keep} to publish them as they are"
             yield Alert(exposed, f"{drop}, {protect}", f"{drop}, {options}")

@@ -79,6 +79,7 @@ _MOVED = {
     "n_jobs": "pdanon.config(processes=4), or in a policy: processes = 4",
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
+    "keep": "name the reviewed columns first: df.txanon.keep('store'); of persons: by('id', keep=['store'])",
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
     "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
     "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",
@@ -168,7 +169,9 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
     except TypeError:
         pass
     # Raised outside the handler: Python's own message is not chained.
-    known = dict(signature.parameters)
+    known = {
+        name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_POSITIONAL
+    }
     if "self" not in known:
         raise _call_error(function.__name__, f"pdanon.{function.__name__}", known, args, given)
     del known["self"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from fractions import Fraction
 from math import isfinite
@@ -42,6 +43,9 @@ Rows_contra = TypeVar("Rows_contra", contravariant=True)
 Rows = TypeVar("Rows")
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
+
+# The columns that the caller of a release of a frame has reviewed, as `pdanon.keep` sets them.
+REVIEWED: ContextVar[tuple[Hashable, ...]] = ContextVar("reviewed", default=())
 
 
 @frozen
@@ -108,18 +112,21 @@ class Writer(Protocol[Rows_contra, Result_co]):
 def release(
     writer: Writer[Rows, Result],
     decide: Callable[[], Decision[Rows]],
-    keep: Any = (),
+    keep: Any = None,
     max_loss: Mapping[str, float] | None = None,
     max_risk: Fraction | None = None,
 ) -> Result:
     """Decide, write, audit and warn, for all releases."""
-    # ``keep`` are the columns that the caller has reviewed. ``max_loss`` bounds the losses, by measure, and
-    # ``max_risk`` the share of rows that unmodified columns identify with all that is published.
+    # ``keep`` are the columns that the caller has reviewed, by default those of the context. ``max_loss``
+    # bounds the losses, by measure, and ``max_risk`` the share of rows that unmodified columns identify with
+    # all that is published.
     #
     # A decision that is only an attempt is infeasible; the attempt of a frame is the ``partial`` of the
     # error. So is a release that exceeds a bound, or is almost empty although there are bounds. A release
     # that fails its audit is withheld.
-    judged = writer.check_keep(keep)  # before the decision, which may take long
+    judged = writer.check_keep(
+        REVIEWED.get() if keep is None else keep
+    )  # before the decision, which may take long
     decision = decide()
     risk = decision.risk() if decision.problem is None else None
     parameters = {**decision.parameters, **keep_parameter(judged)}

@@ -21,7 +21,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.long import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
-from pdanon.itemsets.columns import column_labels, label_positions
+from pdanon.itemsets.columns import label_positions
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.equality import pair_numbers
 from pdanon.itemsets.frozen import frozen
@@ -34,7 +34,6 @@ from pdanon.itemsets.mapping import (
     relabel_by_groups,
 )
 from pdanon.itemsets.support import ranks_of
-from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.release import withhold
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, keep_parameter
@@ -47,19 +46,18 @@ _CALENDAR = ("day", "week", "month", "quarter")  # by which times are published,
 def release_units(
     table: UnitTable,
     recode: Callable[[pd.DataFrame], Anonymized],
-    *,
-    counts: bool = False,
-    keep: Sequence[Hashable] = (),
+    counts: bool,
+    keep: Sequence[Hashable],
 ) -> Anonymized:
     """Release the rows of units."""
     # ``recode``: recodes a frame with one row per unit: the set of its items. ``counts``: whether each line
     # with an item is published, instead of the distinct ones. ``keep``: columns to publish beside the items.
-    names, columns = column_labels(keep, "keep"), table.frame.columns
-    release = _UnitRelease(table, _kept_columns(table, names), check_flag(counts, "counts"))
+    columns = table.frame.columns
+    release = _UnitRelease(table, _kept_columns(table, keep), counts)
     result = release.publish(recode(table.gather()))
     item = columns[table.column] if table.is_long else None
     parameters = {"unit": columns[table.unit], "item": item, "counts": release.counts}
-    return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(names)})
+    return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(keep)})
 
 
 def table_of_units(result: Anonymized) -> UnitTable:

@@ -351,7 +351,7 @@ def index_levels(frame: pd.DataFrame) -> Iterator[tuple[int, Hashable]]:
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
-    """Check ``keep=`` of a frame: labels of unmodified columns and index levels, with comparable values."""
+    """Check reviewed columns of a frame: unmodified columns and index levels with comparable values."""
     names = [label for _, label in index_levels(frame)]
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
@@ -367,7 +367,7 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
 
 
 def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep: Any) -> tuple[Hashable, ...]:
-    """Check ``keep=``, given the labels of unmodified and of recoded columns; see `judged_columns`."""
+    """Check reviewed columns, given the labels of unmodified and of recoded ones; see `judged_columns`."""
     labels = column_labels(keep, "keep")
     hidden, visible = ({label_key(each) for each in some} for some in (recoded, others))
     for label in labels:
@@ -408,7 +408,7 @@ class RecodedColumns(NamedTuple):
 
 
 def keep_parameter(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
-    """Return ``keep=`` as a recorded parameter, if it was passed."""
+    """Return the reviewed columns as a recorded parameter, if there are any."""
     return {"keep": list(judged)} if judged else {}
 
 
@@ -546,13 +546,15 @@ def _warning(
     protect = f"use KKm(k={found.k}, m={m}, quasi={quasi}), " if quasi else ""
     if quasi and hasattr(guarantee, "quasi"):
         protect = f"add {quasi} to quasi=, "
-    keep = [*found.telling, *found.incomparable]
+    names = [*found.telling, *found.incomparable]
+    call = f"frame.txanon.keep({', '.join(map(repr, names))})"
+    keep = f"call {call}" if rows is None else f"pass keep={names}"  # outside memory
     drop = "drop columns that are not needed"
     if any(label in found.levels for label in found.telling):
         drop += ", and an index by frame.reset_index(drop=True)"
-    review = f"{drop}, or pass keep={keep} if they may be published as they are"
+    review = f"{drop}, or {keep} if they may be published as they are"
     if len(quasi) == 1 and found.subset_unique == found.rows:  # a number of the person protects nobody
-        protect, review = f"drop it, such as frame.drop(columns={quasi}), ", f"{protect}or pass keep={keep}"
+        protect, review = f"drop it, such as frame.drop(columns={quasi}), ", f"{protect}or {keep}"
     return IdentifierWarning(". ".join(found.sentences(rows)), hint=protect + review)
 
 

@@ -67,6 +67,7 @@ def anonymize(
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     **request: Any,
 ) -> Streamed:
     """Anonymize Parquet files larger than memory, by the better of the two best algorithms on a sample.
@@ -93,8 +94,8 @@ def anonymize(
     max_risk : float, optional
         Largest share of rows that fewer than k rows match in the unmodified columns, with all that is
         published; of the first 10,000 rows. Columns of ``keep`` count, too.
-    drop : sequence of str
-        Columns that are not published.
+    drop, keep : sequence of str
+        Columns that are not published, and those that you have reviewed, which cause no warning.
     **request
         ``guarantee``, or ``k``, ``m`` and others of a policy without an algorithm. Or the parameters of the
         algorithm, such as ``hierarchy``; for quasi-identifiers also ``block_rows``, the maximum number of
@@ -159,8 +160,8 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    paths: dict[str, Any] = {"mapping": mapping, "drop": drop, "column": column}
-    return _release(None, source, target, max_loss=max_loss, max_risk=max_risk, **paths, **request)
+    given: dict[str, Any] = {"mapping": mapping, "drop": drop, "keep": keep, "column": column}
+    return _release(None, source, target, max_loss=max_loss, max_risk=max_risk, **given, **request)
 
 
 @watch
@@ -191,6 +192,7 @@ def _release(
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
+    keep: Sequence[str] = (),
     **parameters: Any,
 ) -> Streamed:
     """Release files by an algorithm, or without one by the better of the two best on a sample."""
@@ -212,11 +214,11 @@ def _release(
                     lists = tree.find_columns(column) if has_lists else []
                 table = TableFiles(*paths, RecodedColumns(quasi, lists), directory)
                 known = partial(table.decide, algorithm, parameters)
-                return release(table, known, parameters.get("keep", ()), *most)
+                return release(table, known, keep, *most)
         with expect_unchanged(tree):
             label, *private = tree.find_columns(column, parameters.get("private"))
         files = ListFiles(*paths, RecodedColumns(lists=[label], private=private))
-        return release(files, partial(files.decide, decide), parameters.get("keep", ()), *most)
+        return release(files, partial(files.decide, decide), keep, *most)
 
 
 @called_by_name

@@ -546,7 +546,7 @@ def test_nothing_is_done_in_time():
 def slower(function, clock, seconds):
     """The same algorithm, which reports progress each second, for so many of them, before it begins."""
 
-    def slow(frame, column=None, *, k, m=2, keep=()):
+    def slow(frame, column=None, *, k, m=2):
         with progress_bar("slow", "steps") as report:
             for _ in range(seconds):
                 clock.pass_by(1)
@@ -644,7 +644,7 @@ def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch, clock):
         report(1)
         return decide(columns, report, **asked, effort=None, time_limit=60)
 
-    def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support", keep=()):
+    def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support"):
         return ALGORITHMS["coherence"].release(locals())
 
     record = replace(ALGORITHMS["coherence"], function=called, decide=slow)

@@ -24,7 +24,7 @@ ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
 FRAME = frame_of(ROWS)
 
 
-def rare_first(frame, column=None, *, k, m=2, keep=()):
+def rare_first(frame, column=None, *, k, m=2):
     """Do what pcta does.
 
     Parameters
@@ -35,8 +35,6 @@ def rare_first(frame, column=None, *, k, m=2, keep=()):
         The list column.
     k, m : int
         Rows, and items known.
-    keep : sequence
-        Other columns.
 
     Notes
     -----
@@ -201,8 +199,8 @@ def test_bad_records_are_refused(record, message):
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_parameters_are_few(name):
-    """Beside the frame, the column and what all take; what belongs together is one value."""
-    assert len(parameters_of(algorithm(name)).keys() - {"keep"}) <= 15
+    """Beside the frame and the column; what belongs together is one value."""
+    assert len(parameters_of(algorithm(name))) <= 11
 
 
 def test_what_is_registered_is_what_is_public():

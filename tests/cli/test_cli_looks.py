@@ -50,9 +50,7 @@ def test_what_each_k_and_m_costs_is_that_of_the_library(run, monkeypatch):
     written = ("--out", "costs.parquet", "--picture", "costs.svg", "--report", "costs.html")
     code, out, _ = run("tradeoff", "in.parquet", *asked, *written)
     assert code == 0
-    table = pdanon.read_parquet("in.parquet").txanon.tradeoff(
-        k=[2, 500], m=[1, 2], algorithm="pcta", keep=["store"]
-    )
+    table = pdanon.read_parquet("in.parquet").txanon.tradeoff(k=[2, 500], m=[1, 2], algorithm="pcta")
     found, table = (
         each.drop(columns="seconds").fillna({"reason": ""})
         for each in (pdanon.read_parquet("costs.parquet"), table)
@@ -77,7 +75,7 @@ def test_the_best_release_of_each_is_taken_without_an_algorithm(run):
         "tradeoff", "in.parquet", "-k", "2", "-m", "1", "--time-limit", "5", "--hierarchy", "2"
     )
     assert code == 0
-    best = pdanon.read_parquet("in.parquet").txanon.anonymize(k=2, m=1, hierarchy=2, keep=["store"])
+    best = pdanon.read_parquet("in.parquet").txanon.keep("store").anonymize(k=2, m=1, hierarchy=2)
     assert float(out.splitlines()[1].split()[7]) == pytest.approx(best.loss["NCP"], rel=1e-3)
 
 

@@ -42,7 +42,7 @@ def test_the_command_the_policy_and_python_release_the_same(table):
     with open("policy.toml", "w") as file:
         file.write(policy)
     assert main(["run", "policy.toml"]) == 0
-    result = table.txanon.prepare(STEPS).anonymize(k=5, m=2, quasi=["age"], keep=["day"])
+    result = table.txanon.prepare(STEPS).keep("day").anonymize(k=5, m=2, quasi=["age"])
     released = [pdanon.read_parquet(name) for name in ("out.parquet", "run.parquet")]
     for each in released:
         assert [list(row) for row in each["items"]] == [list(row) for row in result.frame["items"]]

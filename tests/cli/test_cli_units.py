@@ -66,7 +66,7 @@ def test_dates_of_csv_are_kept_by_the_calendar(capsys):
     assert main([*words, "--algorithm", "pcta", "--types", "when=timestamp"]) == 0
     assert "times in 'when' are published by" in capsys.readouterr().err
     with pytest.warns(ReleaseWarning, match="times in"):
-        kept = pdanon.by(LINES, **CALL).pcta(k=2, m=1, keep=["when"]).frame
+        kept = pdanon.by(LINES, **CALL, keep=["when"]).pcta(k=2, m=1).frame
     assert texts(pd.read_csv("out.csv")) == texts(kept)
     assert main(["audit", "out.csv", *UNIT, "-k", "2", "-m", "1"]) == 0
     assert main(["audit", "lines.csv", *UNIT, "-k", "2", "-m", "1"]) == 1  # with its dates and shops
@@ -159,10 +159,10 @@ def test_a_policy_publishes_lines_as_in_python(file, algorithm):
     with pytest.warns(ReleaseWarning, match="by quarter"):
         result = policy(algorithm, columns='keep = ["when"]', file=file).run()
     assert [*result.frame] == [*LINES][:3]
-    persons = pdanon.by(LINES, **CALL)
+    persons = pdanon.by(LINES, **CALL, keep=["when"])
     call = persons.pcta if algorithm else persons.anonymize
     with pytest.warns(ReleaseWarning, match="by quarter"):
-        assert texts(result.frame) == texts(call(k=2, m=1, keep=["when"]).frame)
+        assert texts(result.frame) == texts(call(k=2, m=1).frame)
 
 
 def test_a_policy_of_lines_is_planned_and_run(capsys):

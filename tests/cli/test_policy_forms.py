@@ -113,7 +113,7 @@ def test_without_an_algorithm_that_is_released_which_loses_least(capsys):
     shown = capsys.readouterr().out
     assert "pcta, refined" in shown  # what was tried
     assert "KmAnonymity(k=2, m=2), audited" in shown
-    expected = pdanon.anonymize(pdanon.read_parquet("in.parquet"), k=2, m=2, keep=["store"])
+    expected = pdanon.keep(pdanon.read_parquet("in.parquet"), "store").anonymize(k=2, m=2)
     released = pdanon.read_parquet("out.parquet")
     assert [set(row) for row in released["items"]] == [set(row) for row in expected.frame["items"]]
     assert len(pd.read_csv("map.csv")) == 3

@@ -51,14 +51,12 @@ RELEASES = {
     ),
     "chunks": lambda frame: frame[["codes"]].txanon.disassociate(k=3, m=2),
     "groups": lambda frame: frame[["codes"]].txanon.cahd(p=3, sensitive=["flu"], k=3, m=2),
-    "quasi": lambda frame: pdanon.mondrian(frame, k=3, quasi=["age", "sex"], keep=["codes", "ward"]),
-    "both": lambda frame: pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], keep=["ward"]),
-    "sensitive": lambda frame: pdanon.rfirst(
-        frame,
+    "quasi": lambda frame: pdanon.keep(frame, "codes", "ward").mondrian(k=3, quasi=["age", "sex"]),
+    "both": lambda frame: pdanon.keep(frame, "ward").rfirst(k=3, m=1, quasi=["age", "sex"]),
+    "sensitive": lambda frame: pdanon.keep(frame, "ward").rfirst(
         k=3,
         m=1,
         quasi=["age", "sex"],
-        keep=["ward"],
         transaction=pdanon.Transaction(l=2, sensitive=["flu"]),
     ),
 }

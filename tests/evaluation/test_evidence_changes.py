@@ -206,9 +206,9 @@ def mixed():
 
 OTHERS = ["ward", "year", "day", "fit"]
 FAMILIES = {
-    "items": lambda frame: frame.txanon.pcta(k=2, m=1, column="codes", keep=["age", *OTHERS]),
-    "relational": lambda frame: pdanon.mondrian(frame, k=2, quasi=["age"], keep=["codes", *OTHERS]),
-    "both": lambda frame: pdanon.rfirst(frame, k=2, m=1, quasi=["age"], random_state=1, keep=OTHERS),
+    "items": lambda frame: frame.txanon.keep("age", *OTHERS).pcta(k=2, m=1, column="codes"),
+    "relational": lambda frame: pdanon.keep(frame, "codes", *OTHERS).mondrian(k=2, quasi=["age"]),
+    "both": lambda frame: pdanon.keep(frame, *OTHERS).rfirst(k=2, m=1, quasi=["age"], random_state=1),
 }
 
 

@@ -53,7 +53,7 @@ def identifying():
     )
     frame = frame.rename(columns={"year": "<year>"})
     with pytest.warns(pdanon.IdentifierWarning):
-        return frame.txanon.pcta("items", k=2, m=2, keep=["sex"])
+        return frame.txanon.keep("sex").pcta("items", k=2, m=2)
 
 
 def test_columns_that_identify_are_told_at_the_top(identifying):
@@ -82,7 +82,7 @@ def test_columns_that_were_judged_are_listed_as_judged(identifying):
 @pytest.mark.usefixtures("tables_only")
 def test_a_release_of_which_all_is_judged_is_praised():
     frame = frame_of(ROWS * 10).assign(number=range(40))
-    result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
+    result = frame.txanon.keep("number").pcta("items", k=2, m=2)
     first = Page(pdanon.evaluation.report.render(result)).texts("p")[0]
     assert first.startswith("✓ The release has its guarantee. Attackers who know up to 2 items")
 
@@ -235,7 +235,7 @@ def test_a_label_of_many_items_is_short_until_it_is_opened():
 def test_two_recoded_columns_are_measured_one_by_one(frame):
     two = frame.assign(other=[["x"], ["x"], ["y"], ["y"]], age=[30, 31, 40, 41])
     both = pdanon.Transaction(columns=["items", "other"])
-    result = pdanon.rfirst(two, k=2, m=1, quasi=["age"], transaction=both, keep=["store"])
+    result = pdanon.keep(two, "store").rfirst(k=2, m=1, quasi=["age"], transaction=both)
     page = Page(pdanon.evaluation.report.render(result))
     assert page.texts("h2").count("Risk of the release") == 2
 

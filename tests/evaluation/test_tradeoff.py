@@ -13,11 +13,11 @@ BASKETS = make_baskets(300, 30, random_state=1)
 
 @pytest.mark.parametrize("algorithm", [None, "pcta", "coat"])
 def test_each_row_is_what_its_release_has(algorithm):
-    table = BASKETS.txanon.tradeoff(k=[5, 2], m=[2, 1], algorithm=algorithm, keep=["store"])
+    table = BASKETS.txanon.tradeoff(k=[5, 2], m=[2, 1], algorithm=algorithm)
     assert table[["k", "m"]].to_numpy().tolist() == [[2, 1], [2, 2], [5, 1], [5, 2]]
-    run = pdanon.anonymize if algorithm is None else getattr(pdanon, algorithm)
+    run = getattr(BASKETS.txanon.keep("store"), algorithm or "anonymize")
     for row in table.itertuples():
-        result = run(BASKETS, k=row.k, m=row.m, keep=["store"])
+        result = run(k=row.k, m=row.m)
         left = result.frame.txanon.risk(k=row.k, m=row.m + 1)
         assert row.below_k == left.loc[row.m, "below_k"]
         for name in ("occurrences", "singles", "pairs", "suppressed", "NCP"):
@@ -66,10 +66,8 @@ def test_the_picture_has_a_cell_for_each():
 
 def test_quasi_identifiers_are_known_as_well():
     frame = BASKETS.assign(age=[20 + n % 3 for n in range(300)])
-    table = frame.txanon.tradeoff(
-        k=[5], m=[1], algorithm="rum_bound", quasi=["age"], delta=0.5, keep=["store"]
-    )
-    result = frame.txanon.rum_bound(k=5, m=1, quasi=["age"], delta=0.5, keep=["store"])
+    table = frame.txanon.tradeoff(k=[5], m=[1], algorithm="rum_bound", quasi=["age"], delta=0.5)
+    result = frame.txanon.keep("store").rum_bound(k=5, m=1, quasi=["age"], delta=0.5)
     left = result.frame.txanon.risk(k=5, m=2, quasi=["age"])
     assert table["below_k"].tolist() == [left.loc[2, "below_k"]]
     assert table["pairs"].tolist() == [result.loss["pairs"]]

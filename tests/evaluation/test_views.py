@@ -11,7 +11,7 @@ from pages import Page, width_on_a_phone
 import pdanon
 
 FRAME = pd.DataFrame({"<b>": [1, 2] * 10, "items": [["secret", "tea"], ["tea"]] * 10})
-RESULT = pdanon.pcta(FRAME, k=2, m=1, keep=["<b>"])
+RESULT = pdanon.keep(FRAME, "<b>").pcta(k=2, m=1)
 
 
 def test_views_have_the_figures_and_no_item():
@@ -97,7 +97,7 @@ def test_large_tables_are_shown_by_what_one_item_tells(monkeypatch):
 
 
 def test_styled_tables_have_percent_and_bars():
-    table = pdanon.compare(FRAME, {"pcta": {"m": 1, "keep": ["<b>"]}}, vary={"k": [15, 500]})
+    table = pdanon.compare(FRAME, {"pcta": {"m": 1}}, vary={"k": [15, 500]})
     before = table.copy()
     page = table._repr_html_()
     pd.testing.assert_frame_equal(table, before)

@@ -367,7 +367,7 @@ def test_columns_with_one_name_twice_stay():
 
 def test_columns_of_an_index_of_pandas_are_columns():
     table = pa.Table.from_pandas(FRAME.set_index(pd.Index([*"abcdefghijkl"], name="person")))
-    released = pdanon.pcta(table, k=2, m=2, keep=["person"]).frame
+    released = pdanon.keep(table, "person").pcta(k=2, m=2).frame
     assert released.column_names == table.column_names
 
 

@@ -352,7 +352,7 @@ def test_what_cannot_be_a_label_is_refused(labels, problem, got):
 def test_nodes_and_values_keep_their_names():
     frame = frame_of([["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]]).assign(age=range(5))
     for result in (
-        frame.txanon.apriori(k=2, m=1, hierarchy=2, keep=["age"]),
+        frame.txanon.keep("age").apriori(k=2, m=1, hierarchy=2),
         frame.txanon.rfirst(k=2, m=1, quasi=["age"], transaction=Transaction("apriori", hierarchy=2)),
         frame[["age"]].txanon.mondrian(k=2, quasi=["age"]),
     ):
@@ -383,8 +383,8 @@ def test_sets_are_renamed_once_and_after_all_other_steps():
 def test_lines_of_persons_are_sorted_by_their_new_names(keep, counts):
     """In a row order of the old names, the first label of each person would tell which set it is."""
     lines = pd.DataFrame({"person": [*"aabbccdd"], "item": [*"zyzyefef"], "day": 1})
-    plain = lines.txanon.by("person", item="item", counts=counts).coat(
-        k=2, m=1, utility=[["z", "e"], ["y", "f"]], keep=keep
+    plain = lines.txanon.by("person", item="item", counts=counts, keep=keep).coat(
+        k=2, m=1, utility=[["z", "e"], ["y", "f"]]
     )
     called = {"(e,z)": "z1", "(f,y)": "a2"}
     result = plain.relabel(lambda items: called[f"({items[0]},{items[1]})"])

@@ -19,7 +19,7 @@ AGES = frame_of(ROWS).assign(age=[30, 31, 32, 33, 34, 35])
 ONE = {
     "pcta": lambda: frame_of(ROWS).txanon.pcta(k=2, m=2),
     "partition": lambda: frame_of(ROWS).txanon.partition(k=2, hierarchy=2),
-    "mondrian": lambda: pdanon.mondrian(AGES, k=2, quasi=["age"], keep=["items"]),
+    "mondrian": lambda: pdanon.keep(AGES, "items").mondrian(k=2, quasi=["age"]),
     "rfirst": lambda: pdanon.rfirst(AGES, k=2, m=1, quasi=["age"], random_state=0),
 }
 TWO = {

@@ -97,7 +97,7 @@ def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
         lines["spare"] = 0
         before = lines.copy()
         try:
-            result = pdanon.by(lines, **LONG, counts=counts).pcta(k=k, m=m, keep=columns)
+            result = pdanon.by(lines, **LONG, counts=counts, keep=columns).pcta(k=k, m=m)
         except InfeasibleError:
             outcomes.add("refused")
             continue
@@ -113,7 +113,7 @@ def test_releases_of_lines_withstand_a_naive_attacker(n_columns, counts):
         expected = shown if counts else shown.drop_duplicates()
         assert bags_of(frame.dropna(subset="what"), columns) == bags_of(expected, columns)
         shuffled = lines.sample(frac=1, random_state=int(rng.integers(2**31)))
-        again = pdanon.by(shuffled, **LONG, counts=counts).pcta(k=k, m=m, keep=columns)
+        again = pdanon.by(shuffled, **LONG, counts=counts, keep=columns).pcta(k=k, m=m)
         pd.testing.assert_frame_equal(again.frame, frame)
         outcomes.add("released")
     assert outcomes == {"refused", "released"}
@@ -216,23 +216,23 @@ def test_times_are_published_by_the_smallest_part_of_the_calendar_that_is_safe()
     lines["when"] = mondays + pd.to_timedelta(lines["who"] % 3, "D")
     lines = pd.concat([lines] * 2, ignore_index=True)
     with pytest.warns(ReleaseWarning, match="times in 'when' are published by week"):
-        frame = pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"]).frame
+        frame = pdanon.by(lines, **LONG, keep=["when"]).pcta(k=5, m=1).frame
     assert frame["when"].value_counts().to_dict() == dict.fromkeys(
         ["2025-W02", "2025-W04", "2025-W06", "2025-W15"], 5
     )
     lines["when"] += pd.to_timedelta(lines["who"] // 4 * 7, "D")
     with pytest.warns(ReleaseWarning, match="published by quarter"):
-        frame = pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"]).frame
+        frame = pdanon.by(lines, **LONG, keep=["when"]).pcta(k=5, m=1).frame
     assert frame["when"].value_counts().to_dict() == {"2025-Q1": 15, "2025-Q2": 5}
     lines["when"] = lines["when"].where(lines["who"] > 0)  # a time is missing for one person alone
     with pytest.raises(InfeasibleError, match="its quarter: 1"):
-        pdanon.by(lines, **LONG).pcta(k=5, m=1, keep=["when"])
+        pdanon.by(lines, **LONG, keep=["when"]).pcta(k=5, m=1)
 
 
 def test_a_refusal_counts_the_persons_at_risk_by_each_column(invoices):
     lines = invoices.assign(date=pd.to_datetime(invoices["date"]))
     with pytest.raises(InfeasibleError) as caught:
-        lines.txanon.by("customer", item="product", counts=True).pcta(k=5, m=2, keep=["date", "store"])
+        lines.txanon.by("customer", item="product", counts=True, keep=["date", "store"]).pcta(k=5, m=2)
     for part in ("how often: 336", "date: 1,975", "its month: 1,085", "store: 580", "all: 2,000"):
         assert part in str(caught.value)
     assert not any(product in str(caught.value) for product in lines["product"].unique())
@@ -264,9 +264,8 @@ def test_wrong_calls_are_explained(options, kind, message):
     if "lists" in options.values():
         lines["lists"] = [["a"]] * 24
     options = dict(options)
-    keep = {"keep": options.pop("keep", ())}
     with pytest.raises(kind) as caught:
-        lines.txanon.by(**options).pcta(k=2, m=1, **keep)
+        lines.txanon.by(**options).pcta(k=2, m=1)
     assert message in str(caught.value)
 
 
@@ -329,7 +328,7 @@ def test_algorithms_without_units_are_those_that_publish_parts_or_groups():
 
 def test_persons_without_items_are_no_risk_of_kept_columns():
     lines = pd.DataFrame({"who": [1, 1, 2, 2, 3], "what": [*"abab", None], "store": [7, 8, 7, 8, 9]})
-    frame = lines.txanon.by(**LONG).pcta(k=2, m=2, keep=["store"]).frame
+    frame = lines.txanon.by(**LONG, keep=["store"]).pcta(k=2, m=2).frame
     assert frame["store"].isna().tolist() == frame["what"].isna().tolist()
     assert sorted(frame["store"].dropna()) == [7, 7, 8, 8]
 
@@ -348,13 +347,13 @@ def test_times_of_several_zones_have_no_calendar():
     when = [pd.Timestamp("2026-01-01", tz=zone) for zone in ("UTC", "Asia/Tokyo")]
     lines = pd.DataFrame({"who": [1, 2], "what": ["x", "x"], "when": pd.Series(when, dtype=object)})
     with pytest.raises(InfeasibleError, match="the guarantee does not cover"):
-        lines.txanon.by(**LONG).pcta(k=2, m=1, keep=["when"])
+        lines.txanon.by(**LONG, keep=["when"]).pcta(k=2, m=1)
 
 
 def test_no_value_of_a_dropped_line_is_left():
     lines = pd.DataFrame({"who": [1, 2, 3, 3], "what": ["a", "a", "a", None], "store": [*"nnn", "secret"]})
     lines["store"] = lines["store"].astype("category")
-    frame = lines.txanon.by(**LONG).pcta(k=2, m=1, keep=["store"]).frame
+    frame = lines.txanon.by(**LONG, keep=["store"]).pcta(k=2, m=1).frame
     assert [*frame["store"].cat.categories] == ["n"]
     assert b"secret" not in pickle.dumps(frame)
 

@@ -167,12 +167,12 @@ def test_an_index_without_a_name_is_a_column():
         result = named.txanon.pcta(k=2, m=1)
     assert "reset_index(drop=True)" in caught[0].message.hint
     assert (result.unmodified.levels, result.unmodified.known) == (("index",), ("index",))
-    judged = named.txanon.pcta(k=2, m=1, keep=["index"])
+    judged = named.txanon.keep("index").pcta(k=2, m=1)
     assert (judged.unmodified.judged, judged.unmodified.known) == (("index",), ())
     assert "with index, fewer than 2 rows match for 100 % of the rows" in repr(judged)
     assert "(index as listed in keep)" in repr(judged)
     with pytest.raises(ColumnError, match="'index' does not exist"):
-        frame.txanon.pcta(k=2, m=1, keep=["index"])
+        frame.txanon.keep("index").pcta(k=2, m=1)
     with pytest.warns(IdentifierWarning, match="unique in index"):  # the places of the rows that are left
         frame.drop(index=3).txanon.pcta(k=2, m=1)
     assert counted(named.assign(index=0)).levels == ("level_0",)
@@ -386,7 +386,7 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
     assert result.passed_through == ("ills",)
     assert result.unmodified.known == ()
     with pytest.raises(ColumnError, match="'ills' is recoded"):
-        pdanon.coherence(frame, "items", h=1, k=2, p=1, private="ills", keep=["ills"])
+        pdanon.keep(frame, "ills").coherence("items", h=1, k=2, p=1, private="ills")
 
 
 def test_a_guarantee_without_k_counts_pairs():
@@ -403,13 +403,13 @@ def test_a_guarantee_without_k_counts_pairs():
 
 def test_what_is_judged_does_not_warn_and_is_recorded():
     frame = hospital()
-    result = frame.txanon.pcta("items", k=5, m=2, keep=["GENDER", "RACE", "ZIP", "birth_year"])
+    result = frame.txanon.keep("GENDER", "RACE", "ZIP", "birth_year").pcta("items", k=5, m=2)
     assert result.parameters["keep"] == ["GENDER", "RACE", "ZIP", "birth_year"]
     assert result.unmodified.judged == ("GENDER", "RACE", "ZIP", "birth_year")
     assert (result.unmodified.known, result.unmodified.below_k) == ((), 0)
     assert result.passed_through == ("GENDER", "RACE", "ZIP", "birth_year")
     with pytest.warns(IdentifierWarning) as caught:
-        result = frame.txanon.pcta("items", k=5, m=2, keep=iter(["ZIP"]))
+        result = frame.txanon.keep("ZIP").pcta("items", k=5, m=2)
     assert "ZIP" not in str(caught[0].message)
     assert result.parameters["keep"] == ["ZIP"]
     assert result.unmodified.known == ("GENDER", "RACE", "birth_year")
@@ -419,7 +419,7 @@ def test_the_release_is_the_same_whatever_is_judged():
     frame = hospital()
     with pytest.warns(IdentifierWarning):
         before = frame.txanon.pcta("items", k=5, m=2)
-    after = frame.txanon.pcta("items", k=5, m=2, keep=["GENDER", "RACE", "ZIP", "birth_year"])
+    after = frame.txanon.keep("GENDER", "RACE", "ZIP", "birth_year").pcta("items", k=5, m=2)
     pd.testing.assert_frame_equal(before.frame, after.frame)
     pd.testing.assert_frame_equal(before.mapping, after.mapping)
     pd.testing.assert_series_equal(before.loss, after.loss)
@@ -430,7 +430,7 @@ def test_a_level_of_the_index_can_be_judged():
     frame = frame_of([{"a"}] * 40).set_axis(pd.Index(range(40), name="patient"))
     with pytest.warns(IdentifierWarning, match="unique in patient, which is published"):
         frame.txanon.pcta(k=2)
-    assert frame.txanon.pcta(k=2, keep=["patient"]).unmodified.judged == ("patient",)
+    assert frame.txanon.keep("patient").pcta(k=2).unmodified.judged == ("patient",)
 
 
 def test_all_columns_of_a_label_are_judged():
@@ -439,13 +439,13 @@ def test_all_columns_of_a_label_are_judged():
     )
     with pytest.warns(IdentifierWarning):
         frame.txanon.pcta("items", k=2)
-    assert frame.txanon.pcta("items", k=2, keep=["x"]).unmodified.known == ()
+    assert frame.txanon.keep("x").pcta("items", k=2).unmodified.known == ()
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_has_it(name):
-    parameters = [*inspect.signature(ALGORITHMS[name].function).parameters.values()]
-    assert (parameters[-1].name, parameters[-1].default) == ("keep", ())
+    assert "keep" not in inspect.signature(ALGORITHMS[name].function).parameters
+    assert callable(getattr(hospital(40).txanon.keep("ZIP"), name))
     assert name not in ITEM_ALGORITHMS or ALGORITHMS[name].decide is not None
 
 
@@ -455,24 +455,23 @@ def test_every_algorithm_has_it(name):
         (["ZIPS"], ColumnError, r"'ZIPS' does not exist\n  where: keep\n.*\n  hint:  did you mean 'ZIP'\?"),
         (["GENDER", "items"], ColumnError, "'items' is recoded\n  where: keep"),
         (["ZIP", "ZIP"], ParameterError, "keep names a column twice"),
-        ("ZIP", ParameterError, "keep must be a list of columns"),
-        ([["ZIP"]], ParameterError, "keep must be a list of columns"),
-        (None, ParameterError, "keep must be a list of columns"),
-        (5, ParameterError, "keep must be a list of columns"),
+        ([["ZIP"]], ParameterError, r"keep takes labels of columns\n  where: keep\n  got:   list"),
+        ([None], ColumnError, "column None does not exist"),
+        ([5], ColumnError, "column 5 does not exist"),
         (["notes"], ColumnError, "the values of a column cannot be compared\n  where: keep\n  got:   notes"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(keep, error, message):
     frame = hospital(40).assign(notes=[{}] * 40)
     with pytest.raises(error, match=message):
-        frame.txanon.pcta("items", k=2, keep=keep)
+        frame.txanon.keep(*keep).pcta("items", k=2)
     with pytest.raises(error, match=message):
-        pdanon.anonymize(frame, KmAnonymity(2, 1), "items", keep=keep)
+        pdanon.keep(frame, *keep).anonymize(KmAnonymity(2, 1), "items")
     if keep != ["GENDER", "items"]:
         with pytest.raises(error, match=message):
-            pdanon.mondrian(frame, k=2, quasi=["GENDER"], keep=keep)
+            pdanon.keep(frame, *keep).mondrian(k=2, quasi=["GENDER"])
     with pytest.raises(error, match=message):
-        pdanon.rfirst(frame, "items", k=2, m=1, quasi=["RACE"], keep=keep)
+        pdanon.keep(frame, *keep).rfirst("items", k=2, m=1, quasi=["RACE"])
 
 
 class Label:
@@ -501,7 +500,7 @@ def calls_with(n_columns):
     before = sys.getprofile()
     sys.setprofile(count)
     try:
-        result = frame.txanon.pcta("items", k=2, m=2, keep=labels)
+        result = frame.txanon.keep(*labels).pcta("items", k=2, m=2)
         audit = pdanon.audit(frame, pdanon.KAnonymity(2, quasi=labels))
     finally:
         sys.setprofile(before)
@@ -518,16 +517,16 @@ def test_many_columns_are_looked_up_in_one_pass():
 
 def test_a_quasi_identifier_cannot_be_judged():
     with pytest.raises(ColumnError, match="'RACE' is recoded"):
-        pdanon.mondrian(hospital(40), k=2, quasi=["GENDER", "RACE"], keep=["RACE"])
+        pdanon.keep(hospital(40), "RACE").mondrian(k=2, quasi=["GENDER", "RACE"])
 
 
 def test_refined_releases_keep_what_was_judged():
     labels = ["GENDER", "RACE", "ZIP", "birth_year"]
     frame = hospital(60)
-    result = frame.txanon.refine(frame.txanon.pcta("items", k=2, m=2, keep=labels))
+    result = frame.txanon.refine(frame.txanon.keep(*labels).pcta("items", k=2, m=2))
     assert result.parameters["keep"] == labels
     assert result.unmodified.judged == tuple(labels)
-    made = pdanon.rfirst(frame, k=2, m=1, quasi=["GENDER"], keep=labels[1:], random_state=0)
+    made = pdanon.keep(frame, *labels[1:]).rfirst(k=2, m=1, quasi=["GENDER"], random_state=0)
     assert pdanon.refine(frame, made).parameters["keep"] == labels[1:]
 
 
@@ -542,14 +541,14 @@ def test_refining_warns_once():
 
 def test_the_choice_keeps_what_was_judged():
     labels = ["GENDER", "RACE", "ZIP", "birth_year"]
-    result = pdanon.anonymize(hospital(60), KmAnonymity(2, 1), keep=iter(labels))
+    result = pdanon.keep(hospital(60), *labels).anonymize(KmAnonymity(2, 1))
     assert result.parameters["keep"] == labels
     assert result.unmodified.judged == tuple(labels)
 
 
 def test_reviewed_columns_cause_no_warning_and_are_counted(recwarn):
     frame = pdanon.datasets.make_baskets(200, 20, random_state=4)
-    kept = frame.txanon.pcta(k=5, m=2, keep=["store"])
+    kept = frame.txanon.keep("store").pcta(k=5, m=2)
     assert not recwarn.list
     assert (kept.unmodified.below_k, kept.unmodified.items_below_k) == (0, 0)
     everything = kept.unmodified.with_judged

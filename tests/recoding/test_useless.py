@@ -204,9 +204,9 @@ def test_the_command_line_says_it(tmp_path, run):
 def test_quasi_identifiers_that_are_emptied_warn():
     frame = pd.DataFrame({"age": range(40), "items": [["a"]] * 40})
     with pytest.warns(UselessWarning, match="^Almost all rows have the same value in age"):
-        result = pdanon.mondrian(frame, k=40, quasi=["age"], keep=["items"])
+        result = pdanon.keep(frame, "items").mondrian(k=40, quasi=["age"])
     assert result.useless == "Almost all rows have the same value in age"
-    assert pdanon.mondrian(frame, k=20, quasi=["age"], keep=["items"]).useless == ""
+    assert pdanon.keep(frame, "items").mondrian(k=20, quasi=["age"]).useless == ""
     with pytest.warns(UselessWarning, match="^Almost all rows have the same value in age"):
         pdanon.rfirst(frame, k=40, m=1, quasi=["age"], random_state=0)
 
@@ -224,7 +224,7 @@ def test_the_choice_prefers_what_has_something_left(stand_in):
     frame = pdanon.datasets.make_baskets(300, 20, random_state=0)[["items"]]
     useless = replace(frame.txanon.pcta(k=2, m=1), useless="next to nothing")
     assert useless.loss["NCP"] == 0
-    stand_in("pcta", lambda frame, column=None, *, k, m, keep=(): useless)
+    stand_in("pcta", lambda frame, column=None, *, k, m: useless)
     result = frame.txanon.anonymize(KmAnonymity(k=5, m=2))
     assert result.useless == ""
     assert result.loss["NCP"] > 0
@@ -244,13 +244,12 @@ def test_nothing_is_left_of_the_diagnoses_below_a_hierarchy(data):
     """One rare chapter in a class forces the root on it."""
     frame = pdanon.read_parquet(data / "rt_diabetes130_patients_icd9.parquet")
     tree = data / "hierarchies" / "diabetes130_icd9_hierarchy.csv"
-    asked = {
-        "quasi": ["race", "gender", "age"], "keep": ["patient_nbr", "payer_code", "n_encounters"],
-    }  # fmt: skip
+    kept = frame.txanon.keep("patient_nbr", "payer_code", "n_encounters")
+    asked = {"quasi": ["race", "gender", "age"]}
     hidden = pdanon.Transaction("apriori", hierarchy=tree)
     with pytest.warns(UselessWarning, match="^100 % of the occurrences of items became one label"):
-        pdanon.rum_bound(frame, k=10, m=2, delta=0.4, transaction=hidden, **asked)
-    assert pdanon.rum_bound(frame, k=10, m=2, delta=0.4, **asked).useless == ""
+        kept.rum_bound(k=10, m=2, delta=0.4, transaction=hidden, **asked)
+    assert kept.rum_bound(k=10, m=2, delta=0.4, **asked).useless == ""
 
 
 # --- Releases whose counts answer no question
@@ -280,7 +279,7 @@ def unusable():
     frame = pdanon.datasets.make_baskets(400, 200, random_state=0)[["items"]].assign(age=range(400))
     frame["age"] %= 60
     with warnings.catch_warnings(action="ignore"):
-        return frame, frame.txanon.pcta(k=5, m=3, keep=["age"])
+        return frame, frame.txanon.keep("age").pcta(k=5, m=3)
 
 
 def test_a_release_that_answers_nothing_says_so_first(unusable, tmp_path):
@@ -290,7 +289,7 @@ def test_a_release_that_answers_nothing_says_so_first(unusable, tmp_path):
     assert repr(result).splitlines()[1] == f"  verdict    do not publish this: {result.do_not_publish}"
     assert "no count of it answers a question" in result._repr_html_()
     with pytest.warns(UselessWarning, match="^No count answers"):
-        frame.txanon.pcta(k=5, m=3, keep=["age"])
+        frame.txanon.keep("age").pcta(k=5, m=3)
     result.evidence(tmp_path / "evidence.json")
     assert result.do_not_publish in (tmp_path / "evidence.json").read_text()
 
@@ -329,11 +328,11 @@ def test_alternatives_of_quasi_identifiers_drop_or_coarsen_them():
 def test_alternatives_need_a_release_of_one_list():
     frame = pd.DataFrame({"age": range(40), "items": [["a"]] * 40})
     with pytest.raises(pdanon.ParameterError, match=r"alternatives are known for(.|\n)*compare"):
-        pdanon.alternatives(frame, pdanon.mondrian(frame, k=5, quasi=["age"], keep=["items"]))
+        pdanon.alternatives(frame, pdanon.keep(frame, "items").mondrian(k=5, quasi=["age"]))
     with pytest.raises(pdanon.ParameterError, match="result must be"):
         pdanon.alternatives(frame, frame)
     with pytest.raises(pdanon.ParameterError, match="time_limit"):
-        pdanon.alternatives(frame, frame.txanon.pcta(k=5, m=1, keep=["age"]), time_limit=0)
+        pdanon.alternatives(frame, frame.txanon.keep("age").pcta(k=5, m=1), time_limit=0)
 
 
 @pytest.mark.slow

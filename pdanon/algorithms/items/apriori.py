@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from heapq import heappop, heappush
@@ -44,7 +44,6 @@ def apriori(
     m: ItemLimit = DEFAULT_M,
     hierarchy: HierarchyLike,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, by increasing itemset size.
 
@@ -63,8 +62,6 @@ def apriori(
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. It excludes sensitive items.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -177,7 +174,6 @@ def direct(
     k: int,
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, for itemsets of all sizes in one scan.
 
@@ -187,8 +183,6 @@ def direct(
         One row per person, which is not modified; and its list column, by default the only one.
     k, m, hierarchy : int, int or None, Hierarchy or what describes one
         As in `apriori`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -269,7 +263,6 @@ def vpa(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, subtree by subtree, then across them.
 
@@ -282,8 +275,6 @@ def vpa(
     parts : int
         Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
         split into its children until there are enough. There can be more if a node has many children.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

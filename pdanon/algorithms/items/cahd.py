@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
@@ -222,7 +222,6 @@ def cahd(
     refine: bool = True,
     order: Order = "nn",
     alpha: int = 3,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Publish public items as they are, and sensitive items as counts per group of similar rows.
 
@@ -251,8 +250,6 @@ def cahd(
     alpha : int
         A row is compared with ``alpha * p`` neighbors on each side; at least 1. With ``"nn"``, neighbors are
         used only if too few rows share a public item with it.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -116,7 +116,6 @@ def clump(
     r: int = 10,
     score: Score = "increase",
     lookahead: int = 300,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by grouping similar rows, and publishing what the rows of each group have in common.
 
@@ -135,8 +134,6 @@ def clump(
     lookahead : int
         Number of following rows compared for a place in a group; at least 0. With 0, the current row gets the
         place. Otherwise, the row with the least distortion of the group gets it.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

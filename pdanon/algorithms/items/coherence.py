@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -195,7 +195,6 @@ def coherence(
     effort: Mapping[Any, int] | pd.Series[int] | None = None,
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
     time_limit: float = 60,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress public items until known items match neither few rows nor mostly rows with a private item.
 
@@ -227,8 +226,6 @@ def coherence(
         public item. Fractional numbers are rounded to six decimals.
     time_limit : float
         Upper bound on the search of ``"optimal"``, in seconds, once the moles are listed; not negative.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

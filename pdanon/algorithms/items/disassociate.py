@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -245,7 +245,6 @@ def disassociate(
     joint: bool = True,
     safe: bool = False,
     utility: Any = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by publishing each row in parts, without the links between the parts.
 
@@ -264,8 +263,6 @@ def disassociate(
     utility : DataFrame, mapping or iterable, optional
         Blocks of items to keep together. Rows are first split by items of a block, and a record chunk has
         items of one block. Items outside all blocks form another block.
-    keep : sequence of hashable
-        Columns that you have reviewed. It has no effect, because no other column is released.
 
     Returns
     -------

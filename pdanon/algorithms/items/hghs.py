@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from functools import partial
 from itertools import count
 from typing import Any, Literal
@@ -36,7 +36,6 @@ def hghs(
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
 
@@ -59,8 +58,6 @@ def hghs(
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. Suppressed items stay suppressed, and so do new items that
         would be published as a node above one.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -141,7 +138,6 @@ def mhghs(
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalization and suppression, in rounds of increasing itemset size.
 
@@ -151,8 +147,6 @@ def mhghs(
         One row per person, which is not modified; and its list column, by default the only one.
     k, m, hierarchy, loss, weights : int, int or None, Hierarchy or what describes one, str, mapping
         As in `hghs`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import log
@@ -55,7 +55,6 @@ def local_suppression(
     hierarchy: HierarchyLike | None = None,
     deletion_price: float | None = None,
     random_state: int | np.random.Generator | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by deleting or generalizing single occurrences of items, in the rows that need it.
 
@@ -82,8 +81,6 @@ def local_suppression(
     random_state : int, Generator or None
         Seed or generator of the search; None is the seed 0. With a seed that nobody knows, an attacker cannot
         run the same search.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

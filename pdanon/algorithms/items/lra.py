@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from functools import partial
 
 import numpy as np
@@ -43,7 +43,6 @@ def lra(
     m: ItemLimit = 2,
     hierarchy: HierarchyLike,
     parts: int,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, separately in each part of similar rows.
 
@@ -55,8 +54,6 @@ def lra(
         As in `apriori`.
     parts : int
         Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -197,7 +194,6 @@ def partition(
     *,
     k: int,
     hierarchy: HierarchyLike,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by splitting the rows into groups with equal lists, node by node.
 
@@ -207,8 +203,6 @@ def partition(
         One row per person, which is not modified; and its list column, by default the only one.
     k, hierarchy : int, Hierarchy or what describes one
         As in `clump`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -229,7 +229,6 @@ def optimal(
     suppress: bool = False,
     time_limit: float = 60,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
 
@@ -253,8 +252,6 @@ def optimal(
         An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
         New items must be in the hierarchy. With ``suppress``, suppressed items stay suppressed, and so do
         new items that would be published as a node above one.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -209,7 +209,6 @@ def pcta(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
 
@@ -230,8 +229,6 @@ def pcta(
         Seed or generator of a secret order of the items, which breaks ties; see the notes.
     start : Anonymized or DataFrame, optional
         An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -317,7 +314,6 @@ def upcta(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
 
@@ -338,8 +334,6 @@ def upcta(
         Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
     refine, start : bool, Anonymized or DataFrame
         As in `pcta`; items move between the sets of a block.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -422,7 +416,6 @@ def coat(
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
 
@@ -436,8 +429,6 @@ def coat(
         As in `upcta`.
     refine, random_state, start : bool, int or Generator, Anonymized
         As in `pcta`; items move between the sets of a block.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

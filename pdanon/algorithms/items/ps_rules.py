@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -164,7 +164,6 @@ def ps_rules(
     sample: float | None = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     random_state: int | np.random.Generator | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
 
@@ -195,8 +194,6 @@ def ps_rules(
         longer.
     random_state : int, Generator or None
         Seed or generator of the sample; None is the seed 0.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

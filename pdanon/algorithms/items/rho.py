@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -292,7 +292,6 @@ def suppress_control(
     sensitive: Iterable[Any],
     m: ItemLimit = None,
     scope: Scope = "all",
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress items until no sensitive item can be inferred with confidence above rho.
 
@@ -309,8 +308,6 @@ def suppress_control(
         Maximum number of items that the attacker knows; at least 1. By default, any number.
     scope : {"all", "sensitive"}
         Items that may be suppressed: all items, or only sensitive ones.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -585,7 +582,6 @@ def td_control(
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
     scope: Scope = "all",
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Generalize and suppress items until no sensitive item can be inferred with confidence above rho.
 
@@ -600,8 +596,6 @@ def td_control(
         sensitive items: they are not generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -115,7 +115,6 @@ def suppress_to_k(
     *,
     k: int,
     public: Any,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress public items until each row has the same public items as k - 1 other rows.
 
@@ -128,8 +127,6 @@ def suppress_to_k(
     public : list of items, or Series of bool
         The public items; or a Series that marks each item as public. Other items are not suppressed, and are
         not part of the quasi-identifier.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -206,7 +203,6 @@ def suppress_public(
     k: int,
     p: int,
     private: Any,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Suppress all public items: the baseline of coherence.
 
@@ -217,8 +213,6 @@ def suppress_public(
         ``private``.
     h, k, p, private : float, int, int, list of items, Series of bool, or str
         As in `coherence`. Items of a private column are private in all rows, and p has no effect.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -336,7 +336,6 @@ def decide_table(
     # The given parameters include ``block_rows``.
     record = ALGORITHMS[name]
     asked = with_defaults(record.function, given)
-    asked.pop("keep", None)
     most = asked.pop("block_rows", None)
     most = BLOCK_ROWS if most is None else most
     hint = "a block is cut in two, and each half needs k rows"

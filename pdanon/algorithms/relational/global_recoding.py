@@ -43,7 +43,6 @@ def incognito(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Generalize each column to one level of its hierarchy, with the best combination of levels.
 
@@ -53,8 +52,6 @@ def incognito(
         One row per person. It is not modified.
     k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
         As in `cluster`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -207,7 +204,6 @@ def full_subtree(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Replace all children of a node by the node where this gains the most anonymity for its loss.
 
@@ -217,8 +213,6 @@ def full_subtree(
         One row per person. It is not modified.
     k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
         As in `cluster`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -420,7 +414,6 @@ def top_down(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Start from one class, and separate values where the gain is largest for the anonymity it costs.
 
@@ -430,8 +423,6 @@ def top_down(
         One row per person. It is not modified.
     k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
         As in `cluster`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

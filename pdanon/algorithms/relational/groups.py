@@ -30,7 +30,6 @@ def mondrian(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Cut the rows into ever smaller boxes of at least k, and generalize each box.
 
@@ -40,8 +39,6 @@ def mondrian(
         One row per person. It is not modified.
     k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
         As in `cluster`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -142,7 +139,6 @@ def cluster(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Cluster rows around random seeds, and generalize each cluster.
 
@@ -158,8 +154,6 @@ def cluster(
         Seed or generator of the random numbers; None is the seed 0.
     max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]: one class, if that loses less.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -228,7 +222,6 @@ def k_member(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Grow clusters of k rows, one row at a time, and generalize each.
 
@@ -240,8 +233,6 @@ def k_member(
         As in `cluster`.
     random_state, max_suppressed : int or Generator, float
         As in `cluster`; only the first row is random.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

@@ -162,7 +162,7 @@ _MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymized:
     """Release the classes that an algorithm forms; ``arguments`` are those of its function, by name."""
     given = dict(arguments)
-    frame, keep, k, quasi = (given.pop(name) for name in ("frame", "keep", "k", "quasi"))
+    frame, k, quasi = (given.pop(name) for name in ("frame", "k", "quasi"))
     guarantee = KAnonymity(k, quasi=quasi)
     table = QuasiTable.of(frame, guarantee.quasi, given["hierarchies"])
     check_feasible(table.n_rows, guarantee.k)
@@ -181,7 +181,7 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
         rows = ClassRows(table, classes, classes.of_row)
         return Decision(rows, guarantee, no_items(), loss, parameters)
 
-    return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
+    return release(FrameWriter(frame, [], quasi=table.positions), decide)
 
 
 def form_classes(

@@ -381,7 +381,6 @@ class Dataset:
 def release_clusters(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymized:
     """Release a frame in the clusters that an algorithm forms, given all arguments of its function."""
     given = dict(arguments)
-    keep = given.pop("keep")
     data = Dataset.of(**{name: given.pop(name) for name in signature(Dataset.of).parameters if name in given})
     options = {name: value for name, value in given.items() if name != "block_rows"}
     data.table.require_memory(record.name, BYTES_OF_SUPPORTS * len(data.transactions.itemsets.codes))
@@ -394,7 +393,7 @@ def release_clusters(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymi
         made = data.decision(*clusters, {"algorithm": record.name, **data.parameters, **given}, found.steps)
         return replace(made, loss=found.with_rum(made.loss))
 
-    return release(data.writer, decide, keep)
+    return release(data.writer, decide)
 
 
 def at_least(share: float) -> str:

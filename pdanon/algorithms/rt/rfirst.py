@@ -37,7 +37,6 @@ def rfirst(
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize the quasi-identifiers first, then the items of each class.
 
@@ -49,8 +48,6 @@ def rfirst(
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     hierarchies, cluster, transaction, random_state : mapping, str, str or Transaction, int or Generator
         As in `pdanon.rum_bound`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -127,7 +124,6 @@ def tfirst(
     parts: int,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
 
@@ -141,8 +137,6 @@ def tfirst(
         Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
     hierarchies, transaction : mapping, str or Transaction
         As in `pdanon.rum_bound`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

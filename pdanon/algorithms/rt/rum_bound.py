@@ -269,7 +269,6 @@ def rum_bound(
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the quasi-identifiers.
 
@@ -303,8 +302,6 @@ def rum_bound(
         Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
         of rows with similar quasi-identifiers. By default it is not cut. `config` sets the number of
         processes that work on the blocks.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------
@@ -444,7 +441,6 @@ def tum_bound(
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
-    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the items.
 
@@ -460,8 +456,6 @@ def tum_bound(
         As in `rum_bound`.
     cluster, transaction, random_state, block_rows : str, str or Transaction, int, int
         As in `rum_bound`.
-    keep : sequence of hashable
-        Columns that you have reviewed and that may be published as they are. They cause no warning.
 
     Returns
     -------

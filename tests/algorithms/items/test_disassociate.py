@@ -289,7 +289,7 @@ def test_a_frame_without_the_columns_of_chunks_is_refused():
 def test_the_release_has_rows_of_its_own_and_no_other_column():
     frame = FEW.assign(ward=[1, 2, 3, 4, 5, 6]).set_index(pd.Index(range(10, 16), name="person"))
     before = pickle.loads(pickle.dumps(frame))
-    result = frame.txanon.disassociate(k=2, m=2, keep=["ward"])
+    result = frame.txanon.keep("ward").disassociate(k=2, m=2)
     pd.testing.assert_frame_equal(frame, before)
     assert [*result.frame] == ["cluster", "joint", "size", "chunk", "items"]
     pd.testing.assert_index_equal(result.frame.index, pd.RangeIndex(len(result.frame)), exact=True)

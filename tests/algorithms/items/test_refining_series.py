@@ -41,9 +41,9 @@ def test_refined_releases_of_a_series_expose_nobody(seed):
     for _ in range(20 if ALL else 2):
         k, m, results = draw.randint(2, 3), draw.choice([1, 2, 2, 3]), []
         for frame in months(draw, 3):
-            options = {"k": k, "m": m, "keep": ["id"], "start": results[-1] if results else None}
-            results.append(frame.txanon.pcta(**options, refine=True))
-            plain = frame.txanon.pcta(**options)
+            options = {"k": k, "m": m, "start": results[-1] if results else None}
+            results.append(frame.txanon.keep("id").pcta(**options, refine=True))
+            plain = frame.txanon.keep("id").pcta(**options)
             losses = [balanced(frame, each) for each in (results[-1], plain)]
             assert losses[0] <= losses[1] * (1 + 1e-9)
         for earlier, later in pairwise(results):

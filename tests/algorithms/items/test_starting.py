@@ -40,7 +40,8 @@ def release_all(frames, algorithm, **options):
     results = []
     for frame in frames:
         start = {"start": results[-1]} if results else {}
-        results.append(algorithm(frame, "items", keep=["id"], **options, **start))
+        kept = frame.txanon.keep("id")
+        results.append(getattr(kept, algorithm.__name__)("items", **options, **start))
     return results
 
 
@@ -161,12 +162,12 @@ def test_bad_input_is_explained(options, words):
 @pytest.mark.parametrize("seed", seeds(10))
 def test_anonymize_keeps_to_the_sets_of_a_series(seed):
     january, february = months(random.Random(seed), 2)
-    first = january.txanon.anonymize(k=3, m=2, keep=["id"])
-    result = february.txanon.anonymize(k=3, m=2, start=first, keep=["id"])
+    first = january.txanon.keep("id").anonymize(k=3, m=2)
+    result = february.txanon.keep("id").anonymize(k=3, m=2, start=first)
     name, refined = result.parameters["algorithm"], result.parameters["refine"]
     assert name in ("pcta", "coat")
     assert f"{name}, refined" in result.tried["algorithm"].tolist()
-    again = getattr(pdanon, name)(february, k=3, m=2, start=first, refine=refined, keep=["id"])
+    again = getattr(february.txanon.keep("id"), name)(k=3, m=2, start=first, refine=refined)
     pd.testing.assert_frame_equal(result.mapping, again.mapping)
     series = result.frame.txanon.after(first, key="id", mapping=result.mapping)
     assert series.audit(KmAnonymity(3, 2)).holds

@@ -62,7 +62,8 @@ def release_all(tables, algorithm, **options):
     results = []
     for rows in tables:
         start = {"start": results[-1]} if results else {}
-        results.append(algorithm(table(rows), "items", keep=["id"], **options, **start))
+        kept = table(rows).txanon.keep("id")
+        results.append(kept.release(lambda frame, start=start: algorithm(frame, "items", **options, **start)))
     return results
 
 
@@ -103,9 +104,9 @@ def test_no_cut_above_the_start_loses_less(seed, suppress):
         tree, k, m = random_tree(draw, "abcdef"), 2, draw.randint(1, 2)
         first = {one: {item for item in "abcd" if draw.random() < 0.4} or {"a"} for one in range(6)}
         later = first | {6 + one: {draw.choice("abcdef"), draw.choice("abcdef")} for one in range(5)}
-        options = {"k": k, "m": m, "hierarchy": hierarchy_of(tree), "suppress": suppress, "keep": ["id"]}
-        january = pdanon.optimal(table(first), "items", **options)
-        february = pdanon.optimal(table(later), "items", start=january, **options)
+        options = {"k": k, "m": m, "hierarchy": hierarchy_of(tree), "suppress": suppress}
+        january = table(first).txanon.keep("id").optimal("items", **options)
+        february = table(later).txanon.keep("id").optimal("items", start=january, **options)
         labels = read([january])[1][0]
         loss = february.loss["LM" if suppress else "NCP"]
         least = min(losses(tree, later, labels, k, m, suppress=suppress))

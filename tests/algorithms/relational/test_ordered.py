@@ -86,7 +86,7 @@ def diabetes(rows=800):
 
 def test_releases_are_audited_and_measured():
     frame = diabetes()
-    result = pdanon.mondrian(frame, k=100, quasi=["age"], keep=["items"])
+    result = pdanon.keep(frame, "items").mondrian(k=100, quasi=["age"])
     assert result.frame["age"].str.contains(" .. ", regex=False).any()
     assert pdanon.audit(result.frame, pdanon.KAnonymity(100, quasi=["age"])).holds
     table = result.frame.txanon.risk(k=100, m=1, quasi=["age"])

@@ -512,7 +512,7 @@ def test_function_and_method_are_one(name):
     result = run(name, frame)
     asked = {"k": 2, "quasi": ["q"]} | ({"random_state": 0} if name in RANDOM else {})
     pd.testing.assert_frame_equal(method(**asked).frame, result.frame)
-    assert set(result.parameters) == {"algorithm", *(p.name for p in parameters[1:])} - {"keep"}
+    assert set(result.parameters) == {"algorithm", *(p.name for p in parameters[1:])}
     assert result.parameters["algorithm"] == name
 
 

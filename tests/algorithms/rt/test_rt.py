@@ -570,9 +570,7 @@ def test_function_and_method_are_one(name):
     result = run(name, frame)
     asked = {"k": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
     pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
-    assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])} - {
-        "keep",
-    }
+    assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])}
     assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
     assert list(result.passed_through) == ["other"]
 

@@ -18,7 +18,7 @@ CALLS: dict[str, Callable[[pd.DataFrame], Any]] = {
     "apriori": lambda baskets: baskets.txanon.apriori(k=5, m=2, hierarchy=HIERARCHY),
     "clump": lambda baskets: baskets.txanon.clump(k=5, hierarchy=HIERARCHY),
     "rum_bound": lambda baskets: baskets.txanon.rum_bound(k=5, m=2, quasi=["age", "sex"], delta=0.7),
-    "anonymize": lambda baskets: baskets.txanon.anonymize(k=5, m=2, keep=["age", "sex"]),
+    "anonymize": lambda baskets: baskets.txanon.keep("age", "sex").anonymize(k=5, m=2),
 }
 N_ROWS, N_ITEMS = 20_000, 200
 ROUNDS = 5
