@@ -392,6 +392,18 @@ def remove_drafts() -> None:
             _remove_own(path)
 
 
+def own(path: Path, numbers: list[int]) -> bool:
+    """Let `remove_drafts` remove a path whose open files are in a list; False if a thread owns it."""
+    return _OWN.setdefault(path, numbers) is numbers
+
+
+def remove_owned(path: Path, numbers: list[int]) -> None:
+    """Remove a path that is owned with this list, and close its files."""
+    if _OWN.get(path) is numbers:
+        _remove_own(path)
+        _close(_OWN.pop(path))
+
+
 def _remove_own(path: Path) -> None:
     if fcntl is None or any(is_at(path, number) for number in _OWN.get(path, [])):
         _delete(path)

@@ -29,6 +29,8 @@ from pdanon.io.files import (
     is_local,
     is_taken,
     name_in_errors,
+    own,
+    remove_owned,
     resolve,
     sync_file,
 )
@@ -408,33 +410,34 @@ def lock_target(target: Path | str) -> Iterator[None]:
         return
     # Otherwise a second run could replace the mapping of the first, whose release is at the target.
     lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
-    number = None
-    with report_write_errors(target), suppress(BlockingIOError):
-        number = _lock(lock)
-    if number is None:
-        hint = "wait for its end, or pass another target; nothing was read or written"
-        raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
+    numbers: list[int] = []
     try:
+        with report_write_errors(target), suppress(BlockingIOError):
+            if own(lock, numbers):
+                _lock(lock, numbers)
+        if not numbers:
+            what = "another run writes to the target"
+            hint = "wait for its end, or pass another target; nothing was read or written"
+            raise ParameterError(what, where="target", got=str(target), hint=hint)
         yield
     finally:
-        lock.unlink(missing_ok=True)  # before unlocking, so that no other run can hold the removed file
-        os.close(number)
+        remove_owned(lock, numbers)  # before unlocking, so that no other run can hold the removed file
 
 
-def _lock(path: Path) -> int:
-    """Open and lock the file of a path."""
+def _lock(path: Path, numbers: list[int]) -> None:
+    """Open and lock the file of a path, and note its number."""
     import fcntl  # not available on all systems
 
     while True:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        numbers.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(path, number):
-                return number
+            fcntl.flock(numbers[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if is_at(path, numbers[0]):
+                return
         except BaseException:
-            os.close(number)
+            os.close(numbers.pop())
             raise
-        os.close(number)  # another run, which held the lock, removed the file in the meantime
+        os.close(numbers.pop())  # another run, which held the lock, removed the file in the meantime
 
 
 @contextmanager

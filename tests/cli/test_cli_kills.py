@@ -19,6 +19,7 @@ from conftest import frame_of
 
 from examples import ALL
 from pdanon.cli import demo, signals
+from pdanon.io import trees
 from pdanon.io.parquet import read_parquet, to_parquet
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -187,6 +188,18 @@ def test_a_signal_whose_exception_is_discarded_is_reported(command, monkeypatch)
     code, _, err = command(*COMMANDS["risk"])
     assert (code, err.splitlines()[-1]) == (143, "pdanon: interrupted by SIGTERM")
     assert is_whole(Path("new/risk.csv"))
+
+
+def test_a_signal_while_a_target_is_claimed_leaves_no_lock(command, monkeypatch):
+    original = trees._lock
+
+    def interrupted(*given):
+        original(*given)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(trees, "_lock", interrupted)
+    assert command(*COMMANDS["stream"])[0] == 143
+    assert hidden() == []
 
 
 def test_signals_that_are_ignored_stay_so(command, monkeypatch):
