@@ -248,8 +248,7 @@ def _kind_of(column: pd.Series[Any], *, alone: bool) -> str:
     return {"string": "text"}.get(kind, kind)
 
 
-def _named_codes(label: Hashable) -> list[tuple[str, str, str]]:
-    """Return the codes that the name of a column denotes: their kind, shape and hierarchy."""
+def _named_codes(label: Hashable) -> list[tuple[str, str, str]]:  # kind, shape and hierarchy
     words = [*map(str.lower, split_words(label))]
     if len(words) > 4 or is_named_for_a_number(label) or any(word.startswith("proc") for word in words):
         return []
@@ -257,7 +256,7 @@ def _named_codes(label: Hashable) -> list[tuple[str, str, str]]:
 
 
 def _is_book(text: str) -> bool:
-    """Return whether the last digit of an ISBN of ten is right: numbers of telephones have ten, too."""
+    # The last digit of ten checks the others; numbers of telephones have ten, too.
     return len(text) > 10 or sum(n * (10 if d == "X" else int(d)) for n, d in enumerate(text, 1)) % 11 == 0
 
 
