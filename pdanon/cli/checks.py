@@ -405,7 +405,9 @@ def check_classes(arguments: Arguments, groups: bool) -> None:
 def check_parts(arguments: Arguments) -> None:
     """Check that the input of --stream is Parquet with list columns, or lines with one item each."""
     check_unit(arguments)
-    refuse((arguments.prepare, "--stream takes no --prepare", f"{_FITS}, or prepare its files before"))
+    call = "pdanon.to_parquet(pdanon.read_parquet(path).txanon.prepare(steps).frame, other)"
+    hint = f"{_FITS}; length and period can be prepared file by file, in Python: {call}"
+    refuse((arguments.prepare, "--stream takes no --prepare", hint))
     has_unit = arguments.unit is not None
     lines = not has_unit and arguments.item is not None and arguments.command != "audit"
     others = ("conflicts", "onehot", "prefix", "tick", "wide", "field", "missing", "no_header", "join")

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from commands import contents, here  # noqa: F401
@@ -114,6 +115,34 @@ def test_steps_that_are_refused(table, capsys, words, match):
     assert match in err
     assert SECRET not in err
     assert contents() == before
+
+
+def test_length_and_period_file_by_file_make_the_stream_of_the_prepared_table(table, capsys):
+    rng = np.random.default_rng(0)
+    codes = [f"{letter}{n}.{rank}" for letter in "ABC" for n in range(4) for rank in range(3)]
+    items = [[*rng.choice(codes, 3, replace=False)] for _ in range(80)]
+    days = pd.Timestamp("2024-01-30") + pd.to_timedelta(rng.integers(0, 60, 80), unit="D")
+    frame = pd.DataFrame({"day": days, "items": items})
+    steps = {"items": {"length": 2}, "day": {"period": "month"}}
+    assert (
+        main(["anonymize", "patients.parquet", "out", "-k", "2", "--stream", "--prepare", "day.period=month"])
+        == 2
+    )
+    call = capsys.readouterr().err.partition("in Python: ")[2].splitlines()[0]
+    Path("cut").mkdir()
+    for name, part in (("a", frame[:30]), ("b", frame[30:])):
+        pdanon.to_parquet(part, f"{name}.parquet")
+        exec(
+            call,
+            {"pdanon": pdanon, "path": f"{name}.parquet", "steps": steps, "other": f"cut/{name}.parquet"},
+        )
+    whole = frame.txanon.prepare(steps)
+    pdanon.stream.pcta("cut", "released", k=3, m=2, keep=["day"])
+    released = pd.concat([pdanon.read_parquet(f"released/{name}.parquet") for name in "ab"])
+    expected = whole.pcta(k=3, m=2, keep=["day"]).frame
+    assert released["items"].map(list).tolist() == expected["items"].map(list).tolist()
+    assert released["day"].tolist() == expected["day"].tolist()
+    assert whole.frame["items"].map(list).tolist() != expected["items"].map(list).tolist()  # some are recoded
 
 
 def test_neither_streams_nor_persons_with_several_rows(table, capsys):
