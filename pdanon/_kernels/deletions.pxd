@@ -19,7 +19,7 @@ cdef class Deletions:
     cdef double[::1] risks
     cdef int[::1] hot  # positions to try, row after row
     cdef long long[::1] hot_rows, hot_starts
-    cdef Py_ssize_t n_hot
+    cdef Py_ssize_t n_hot, n_rows
     cdef int[::1] left  # positions of a row that are kept
     cdef int[::1] rivals  # the first two that would be in rare pairs after the last change
     cdef double[::1] deltas  # change of the price of each of these pairs

@@ -268,63 +268,54 @@ def press(state: Deletions, factor: float64, share: float64) -> None:
                     state.dying[pair] = 1
 
 
-def scan(state: Deletions, most: int64) -> None:
-    """List the occurrences that a sweep tries: those of rare pairs, and deleted ones with few conflicts."""
-    # A conflict is a pair that would be rare if the occurrence was restored: there are up to ``most``.
-    n_hot: Py_ssize_t = 0
-    n_rows: Py_ssize_t = 0
+def scan(state: Deletions, most: float64, scale: float64) -> None:
+    """List what sweeps try: the occurrences of rare pairs, and deleted ones that cost at most so much."""
+    # ``scale`` is the price of a pair in one row, compared with the loss of an occurrence.
+    state.n_hot = state.n_rows = 0
     with nogil:
         for row in range(state.rows.weights.shape[0]):
-            begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
-            _count_rare(state, row)
-            first = n_hot
-            for a in range(end - begin):
-                count = state.threats[a]
-                is_hot: bint = count <= most
-                if state.is_kept[begin + a]:
-                    is_hot = count > 0
-                if is_hot:
-                    state.hot[n_hot] = a
-                    n_hot += 1
-            if n_hot > first:
-                state.hot_rows[n_rows], state.hot_starts[n_rows] = row, first
-                n_rows += 1
-    state.hot_starts[n_rows], state.n_hot = n_hot, n_rows
+            state.hot_rows[state.n_rows], state.hot_starts[state.n_rows] = row, state.n_hot
+            _list_hot(state, row, most, scale)
+            state.n_rows += state.n_hot > state.hot_starts[state.n_rows]
+    state.hot_starts[state.n_rows] = state.n_hot
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _count_rare(state: Deletions, row: Py_ssize_t) -> void:
-    """Count the rare pairs of each position with those kept, of a deleted one as if it was restored."""
+def _list_hot(state: Deletions, row: Py_ssize_t, most: float64, scale: float64) -> void:
+    """List the occurrences of a row to try. Restoring one costs nothing for what an exchange resolves."""
     begin, end = state.rows.offsets[row], state.rows.offsets[row + 1]
-    slot = state.starts[row]
-    limit: int64
-    rare: bint
+    _list_kept(state, row)
     for a in range(end - begin):
-        own = state.is_kept[begin + a]
-        state.threats[a] = 0
-        for b in range(a + 1):
-            other = state.is_kept[begin + b]
-            if own or other or a == b:
-                limit = state.k if own and other else state.k - state.rows.weights[row]
-                rare = state.support[state.slots[slot + b]] < limit
-                state.threats[a] += rare and (other or a == b)
-                state.threats[b] += rare and own and a != b
-        slot += a + 1
+        state.inside[a] = 0
+    for i in range(state.n_left):
+        slot = state.starts[row] + state.left[i] * (state.left[i] + 1) // 2
+        for j in range(i + 1):
+            if state.support[state.slots[slot + state.left[j]]] < state.k:
+                state.inside[state.left[i]] = state.inside[state.left[j]] = 1
+    for a in range(end - begin):
+        if not state.is_kept[begin + a]:
+            change = _change(state, row, a, state.rows.weights[row])
+            if 0 < state.n_rivals < 3:
+                change -= max(state.deltas[0], state.deltas[state.n_rivals - 1])
+            state.inside[a] = scale * change - _loss(state, row, a) <= most
+        if state.inside[a]:
+            state.hot[state.n_hot] = a
+            state.n_hot += 1
 
 
 def sweep(state: Deletions, temperature: float64, scale: float64) -> None:
-    """Try the listed occurrences, row by row, at random: delete, restore, or exchange them."""
-    # ``scale`` is the price of a pair in one row, compared with the loss of an occurrence.
+    """Try each listed occurrence, row by row from a random one: delete, restore, or exchange it."""
     with nogil:
-        for place in range(state.n_hot):
-            row, first = state.hot_rows[place], state.hot_starts[place]
-            n = state.hot_starts[place + 1] - first
-            _list_kept(state, row)
-            for _ in range(n + n // 5 + 1):
-                a = state.hot[first + cast(int64, uniform(address(state.random)) * n)]
-                _try(state, row, a, temperature, scale)
+        for place in range(state.n_rows):
+            first, end = state.hot_starts[place], state.hot_starts[place + 1]
+            middle = first + cast(int64, uniform(address(state.random)) * (end - first))
+            _list_kept(state, state.hot_rows[place])
+            for hot in range(middle, end):
+                _try(state, state.hot_rows[place], state.hot[hot], temperature, scale)
+            for hot in range(first, middle):
+                _try(state, state.hot_rows[place], state.hot[hot], temperature, scale)
 
 
 @cfunc
@@ -372,21 +363,21 @@ def _accepts(state: Deletions, change: float64, temperature: float64) -> bint:
 # --- Safe states
 
 
-def cover(state: Deletions) -> None:
+def cover(state: Deletions, afresh: bint) -> None:
     """Delete occurrences until no pair is rare."""
-    # Pairs below k are dead, and stay so. Each row with a pair that has died is solved again from all its
-    # occurrences. That may make further pairs rare, which then die as well.
+    # Pairs below k are dead, and stay so. Each row with a pair that has died is solved again, ``afresh`` from
+    # all its occurrences, or else from those left. That may make further pairs rare, which then die as well.
     dead, fresh = np.zeros((2, state.support.shape[0]), np.uint8)
-    _cover(state, dead, fresh)
+    _cover(state, dead, fresh, afresh)
 
 
 @cfunc
-def _cover(state: Deletions, dead: uint8[::1], fresh: uint8[::1]) -> void:
+def _cover(state: Deletions, dead: uint8[::1], fresh: uint8[::1], afresh: bint) -> void:
     with nogil:
         while _bury(state, dead, fresh):
             for row in range(state.rows.weights.shape[0]):
                 if _holds(state, row, fresh):
-                    _solve(state, row, dead)
+                    _solve(state, row, dead, afresh)
                     for a in range(state.rows.offsets[row + 1] - state.rows.offsets[row]):
                         if state.is_kept[state.rows.offsets[row] + a] != state.inside[a]:
                             _toggle(state, row, a)
@@ -424,14 +415,14 @@ def _holds(state: Deletions, row: Py_ssize_t, pairs: uint8[::1]) -> bint:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _solve(state: Deletions, row: Py_ssize_t, dead: uint8[::1]) -> void:
+def _solve(state: Deletions, row: Py_ssize_t, dead: uint8[::1], afresh: bint) -> void:
     """Choose which positions of a row are inside, so that it has no dead pair, and none can be added."""
     # The next one to go is in the most dead pairs, compared with its worth, and with the risk that its other
     # pairs become rare.
     begin = state.rows.offsets[row]
     n = state.rows.offsets[row + 1] - begin
     for a in range(n):
-        state.inside[a] = not dead[_pair(state, row, a, a)]
+        state.inside[a] = (afresh or state.is_kept[begin + a]) and not dead[_pair(state, row, a, a)]
         state.threats[a] = 0
         state.risks[a] = 1.0
     for a in range(n):

@@ -47,12 +47,20 @@ class Naive:
         places = np.flatnonzero(~kept)
         return [place for place in places if not self.rare(kept | (np.arange(len(kept)) == place))]
 
+    def dying(self, kept):
+        """The pairs that were rare at first, and those that no row has any more."""
+        original, now = self.supports(np.ones(len(kept), np.bool_)), self.supports(kept)
+        return {pair for pair in original if original[pair] < self.k or pair not in now}
+
+    def price(self, pair, support, dying):
+        """The root of the distance of a rare support to 0 or k; to 0 if the pair is dying."""
+        if support >= self.k:
+            return 0.0
+        return np.sqrt(support if pair in dying else min(support, self.k - support))
+
     def cost(self, kept, scale, dying):
-        """Deletions cost their worth; rare pairs the root of their distance to 0 or k, if dying to 0."""
-        total = 0.0
-        for pair, support in self.supports(kept).items():
-            if support < self.k:
-                total += scale * np.sqrt(support if pair in dying else min(support, self.k - support))
+        """Deletions cost their worth, and rare pairs a price."""
+        total = sum(scale * self.price(*each, dying) for each in self.supports(kept).items())
         for row, weight, left in zip(self.rows, self.weights, self.left(kept), strict=True):
             total += weight * sum(self.worth[item] for item in {*row} - {*left})
         return total
@@ -77,7 +85,7 @@ def test_rare_pairs_are_counted_whatever_is_kept():
 def test_a_cover_is_safe_and_nothing_can_be_restored_after_restore():
     for naive, state, kept in draw_cases():
         state.kept = kept
-        deletions.cover(state)
+        deletions.cover(state, True)
         assert state.lack == 0
         assert not naive.rare(state.kept)
         before = state.kept
@@ -93,13 +101,25 @@ def test_a_cover_is_safe_and_nothing_can_be_restored_after_restore():
         assert not naive.possible(state.kept)
 
 
+def test_a_cover_of_what_is_left_deletes_only_for_pairs_left():
+    for naive, state, kept in draw_cases():
+        state.kept = kept
+        deletions.cover(state, False)
+        found = naive.supports(state.kept)
+        for before, after in zip(naive.left(kept), naive.left(state.kept), strict=True):
+            pairs = [*combinations(before, 1), *combinations(before, 2)]
+            for item in {*before} - {*after}:
+                assert any(item in pair and pair not in found for pair in pairs)
+        assert not naive.rare(state.kept)
+
+
 def test_only_deleted_and_rare_occurrences_move():
     """A cold sweep without a price for pairs restores what is deleted, and changes nothing else."""
     for naive, state, kept in draw_cases():
         state.kept = kept
         rare = naive.rare(kept)
         deletions.restart(state)
-        deletions.scan(state, N_ITEMS)
+        deletions.scan(state, np.inf, 0.0)
         deletions.sweep(state, 1e-9, 0.0)
         is_hot = ~kept
         for row, begin, left in zip(naive.rows, naive.offsets, naive.left(kept), strict=False):
@@ -111,35 +131,39 @@ def test_only_deleted_and_rare_occurrences_move():
         assert state.lack == len(naive.rare(state.kept))
 
 
-def test_deleted_occurrences_with_few_conflicts_are_tried():
-    """Sweeps without a price for pairs restore each occurrence that is listed, and no other."""
-    for naive, state, kept in draw_cases():
-        items, conflicts = csr(naive.rows)[0], np.zeros(len(kept), np.int64)
+def test_deleted_occurrences_that_may_return_are_tried():
+    """A sweep without a price for pairs restores each occurrence that is listed, and no other."""
+    for seed, (naive, state, kept) in enumerate(draw_cases()):
+        state.kept = kept
+        deletions.restart(state)
+        dying, most = naive.dying(kept), np.random.default_rng(seed).uniform(-2, 4)
+        deletions.scan(state, most, 0.7)
+        deletions.sweep(state, 1e-9, 0.0)
+        items, before = csr(naive.rows)[0], naive.supports(kept)
         for place, row in enumerate(np.repeat(np.arange(len(naive.rows)), np.diff(naive.offsets))):
+            if kept[place]:
+                continue
             restored = kept | (np.arange(len(kept)) == place)
-            rare, left = naive.rare(restored), {*naive.left(restored)[row]}
-            conflicts[place] = sum(items[place] in pair and {*pair} <= left for pair in rare)
-        for most in (0, 2):
-            state.kept = kept
-            deletions.restart(state)
-            deletions.scan(state, most)
-            for _ in range(40):
-                deletions.sweep(state, 1e-9, 0.0)
-            listed = ~kept & (conflicts <= most)
-            assert not (state.kept & ~kept & ~listed).any()
-            assert state.kept[listed & (naive.worth[items] > 0)].all()
+            after, cost = naive.supports(restored), naive.cost(restored, 0.7, dying)
+            cost -= naive.cost(kept, 0.7, dying)
+            own = {pair for pair in combinations(naive.left(restored)[row], 2) if items[place] in pair}
+            rivals = [
+                naive.price(pair, after[pair], dying) - naive.price(pair, before.get(pair, 0), dying)
+                for pair in own
+                if after[pair] < naive.k
+            ]
+            cost -= 0.7 * max(rivals) if 0 < len(rivals) < 3 else 0.0
+            assert state.kept[place] == (cost <= most) or naive.worth[items[place]] == 0
 
 
 def test_a_cold_sweep_never_raises_the_cost():
     for naive, state, kept in draw_cases():
         state.kept = kept
         deletions.restart(state)
-        original = naive.supports(np.ones(len(kept), np.bool_))
-        now = naive.supports(kept)
-        dying = {pair for pair in original if original[pair] < naive.k or pair not in now}
+        dying = naive.dying(kept)
         for scale in (0.5, 2.0, 8.0):
             before = naive.cost(state.kept, scale, dying)
-            deletions.scan(state, N_ITEMS)
+            deletions.scan(state, np.inf, 0.0)
             deletions.sweep(state, 1e-9, scale)
             assert naive.cost(state.kept, scale, dying) <= before + 1e-9
             assert state.lack == len(naive.rare(state.kept))
@@ -184,7 +208,7 @@ def test_only_listed_pairs_count_after_exempt():
         assert deletions.pack(state) <= sum(least * naive.weights)
         state.kept = kept
         assert state.lack == len(rare(kept))
-        deletions.cover(state)
+        deletions.cover(state, True)
         assert not rare(state.kept)
         assert state.lack == 0
 
@@ -202,12 +226,12 @@ def test_what_is_pressed_dies():
     deletions.restart(state)
     assert state.lack == 4 + 1 + 8  # four items and their eight pairs are in one row; items 0 and 1 in four
     for _ in range(40):
-        deletions.scan(state, N_ITEMS)
+        deletions.scan(state, np.inf, 0.0)
         deletions.sweep(state, 0.5, 0.1)
     assert state.lack
     for _ in range(40):
         deletions.press(state, 1.5, 0.5)
-        deletions.scan(state, N_ITEMS)
+        deletions.scan(state, np.inf, 0.0)
         deletions.sweep(state, 0.5, 8.0)
     assert state.lack == 0
 

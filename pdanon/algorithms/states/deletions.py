@@ -17,16 +17,16 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_
 from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.bounds import deletions_of
 
-_HEATS = 1.0, 0.6  # factors of the temperatures of annealings, each from the best state so far
+_HEATS = 1.0, 0.5  # factors of the temperatures of annealings, each from the best state so far
 _GAIN = 0.01  # of the loss, below which there is no further round
 _HOT, _WARM, _COLD = 1.2, 0.7, 0.5  # temperatures, in occurrences
 _SCALE = 8.0  # price of a rare pair at last, in occurrences; 1 at first
 _LOOSE, _FIRM = 40, 80  # sweeps in which rare pairs become expensive, and in which they die
 _LAST = 100  # further sweeps, while pairs are rare
-_EVERY = 2  # sweeps after which the occurrences to try are listed again
-_FEW, _MOST = 2, 11.0  # conflicts with which a deleted one is tried: these, or those of so many temperatures
-_PRESS, _LAST_PRESS = 1.09, 1.5  # factor of the price of a dying pair, each time
-_SHARE = 0.4  # of the other rare pairs that begin to die, each time
+_EVERY = 4  # sweeps after which the occurrences to try are listed again
+_MOST = 5.0  # temperatures that the return of a listed occurrence costs
+_PRESS, _LAST_PRESS = 1.19, 1.5  # factor of the price of a dying pair, each time
+_SHARE = 0.64  # of the other rare pairs that begin to die, each time
 
 
 class Start(NamedTuple):
@@ -170,7 +170,7 @@ def protect_pairs(
         state.kept = start.kept
         return _anneal(state, report, start.slow, start.heat)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
-    deletions.cover(state)
+    deletions.cover(state, True)
     best = state.kept
     least = prices[~best].sum()
     for heat in _HEATS if least else ():
@@ -204,9 +204,9 @@ def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: flo
         temperature = heat * begin * (end / begin) ** way
         scale = _SCALE if firm >= 0 else _SCALE**way
         if number % _EVERY == 0:
-            deletions.scan(state, max(_FEW, int(_MOST * temperature / scale)))
+            deletions.scan(state, _MOST * temperature, scale)
         deletions.sweep(state, temperature, scale)
         report(1)
-    deletions.cover(state)
+    deletions.cover(state, False)
     deletions.restore(state)
     return state.kept
