@@ -280,7 +280,8 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
     @wraps(function)
     def method(self: ByPerson, *args: Any, **options: Any) -> Anonymized:
         table = UnitTable.of(self._frame, *self._names)
-        token = ONE_LABEL.set(True)
+        plain = table.is_long and not self._counts and not column_labels(keep, "keep")
+        token = ONE_LABEL.set(not plain)
         try:
             return release_units(
                 table, lambda sets: function(sets, *args, **options), self._counts, self._kept

@@ -55,7 +55,7 @@ class Way:
     floor: Callable[[Itemsets, Any], float] | None = None
 
 
-# Whether labels go back to lines of persons: `anonymize` then tries deletions only for losses they lower.
+# Whether labels go back to lines with counts or other columns: losses that deletions lower then try them.
 ONE_LABEL: ContextVar[bool] = ContextVar("one_label", default=False)
 
 # Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.

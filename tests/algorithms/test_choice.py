@@ -299,15 +299,29 @@ def test_deletions_are_tried_for_another_loss_if_the_default_release_may_be_one(
     assert named.tried.set_index("algorithm")["loss"].notna()["local_suppression"]
 
 
-def test_an_item_has_the_same_label_in_all_lines_of_persons():
+def lines_of(frame):
+    return frame.assign(person=range(len(frame))).explode("items").dropna()
+
+
+def test_lines_of_persons_are_released_as_their_rows():
     frame = rare_answer(7).head(800)
-    lines = frame.assign(person=range(len(frame))).explode("items").dropna()
-    result = lines.txanon.by("person", item="items").anonymize(k=5, m=2)
-    assert "local_suppression" not in result.tried["algorithm"].tolist()
-    assert (result.mapping.groupby("item").size() == 1).all()
-    lines = frame_of(map(list, ROWS)).assign(person=range(len(ROWS))).explode("items").dropna()
-    tried = lines.txanon.by("person", item="items").anonymize(k=3, m=2, hierarchy=TREE).tried
-    assert not tried["algorithm"].str.startswith("local_suppression").any()
+    results = [frame.txanon.anonymize(k=5, m=2)]
+    results.append(lines_of(frame).txanon.by("person", item="items").anonymize(k=5, m=2))
+    for result in results:
+        assert result.parameters["algorithm"] == "local_suppression"
+    pd.testing.assert_series_equal(results[0].loss, results[1].loss)
+    tried = lines_of(frame_of(map(list, ROWS))).txanon.by("person", item="items")
+    tried = tried.anonymize(k=3, m=2, hierarchy=TREE).tried
+    assert "local_suppression, nodes" in tried["algorithm"].tolist()
+
+
+def test_an_item_has_the_same_label_in_lines_with_counts_or_other_columns():
+    lines = lines_of(rare_answer(7).head(800)).assign(month=1)
+    for asked in ({"counts": True}, {"keep": ["month"]}):
+        persons = lines.txanon.by("person", item="items", counts="counts" in asked)
+        result = persons.anonymize(k=5, m=2, keep=asked.get("keep", ()))
+        assert not result.tried["algorithm"].str.startswith("local_suppression").any()
+        assert (result.mapping.groupby("item").size() == 1).all()
 
 
 @settings(max_examples=examples(60))

@@ -207,8 +207,8 @@ def test_lines_of_persons_need_the_same_label_for_all():
     assert mixed.mapping.dropna(subset="generalized").groupby("item")["generalized"].nunique().eq(1).all()
     assert mixed.frame.txanon.by("who").audit(k=3, m=2).holds
     with pytest.raises(pdanon.ParameterError, match="same label for an item in all persons"):
-        persons_of(["a", "a", "ab", "ac", "b", "b", "c", "c"]).local_suppression(
-            k=2, m=2, hierarchy={"*": {"N": [*"abc"]}}
+        persons_of(["a", "a", "ab", "ac", "ad", "b", "b", "c", "c", "d", "d"]).local_suppression(
+            k=2, m=2, hierarchy={"*": {"N": [*"bcd"], "M": ["a"]}}, weights=dict.fromkeys("bcd", 0.1)
         )
 
 
