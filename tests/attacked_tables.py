@@ -305,7 +305,7 @@ def quasi_case(random, table):
         table[label] = values, kind
         if tree is not None:
             trees[label] = tree
-    return {"quasi": quasi} | ({"hierarchies": trees} if trees else {})
+    return {"quasi": dict.fromkeys(quasi) | trees if trees else quasi}
 
 
 def relational_case(random, table, items):

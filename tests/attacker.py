@@ -378,8 +378,8 @@ def attack(frame, result, columns, asked):
 
 
 def trees_of(quasi, asked):
-    trees = asked.get("hierarchies") or {}
-    return [trees.get(label) for label in quasi]
+    trees = asked["quasi"]
+    return [trees.get(label) if isinstance(trees, dict) else None for label in quasi]
 
 
 def covering(frames, quasi, asked):

@@ -23,15 +23,16 @@ pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning", "ign
 QUASI = ["age", "city", "size"]
 CITIES = {"*": {"north": ["c0", "c1"], "south": ["c2", "c3", "c4"]}}
 ITEMS = {"*": {"x": ["a", "b", "(a,b)"], "y": ["c", "d"], "z": ["e", "f", "flu"]}}
+IN_TREES = dict.fromkeys(QUASI) | {"city": CITIES}
 BOTH = {
     "rum_bound": {"delta": 0.6, "cluster": "mondrian"},
     "tum_bound": {"delta": 0.9},
     "rfirst": {},
     "rfirst, nodes": {
         "transaction": Transaction("apriori", hierarchy=ITEMS),
-        "hierarchies": {"city": CITIES},
+        "quasi": IN_TREES,
     },
-    "rfirst, not refined": {"transaction": Transaction(refine=False), "hierarchies": {"city": CITIES}},
+    "rfirst, not refined": {"transaction": Transaction(refine=False), "quasi": IN_TREES},
     "rfirst, sensitive": {"transaction": Transaction("pcta", sensitive=["flu"], l=2)},
     "tfirst": {"parts": 4},
 }
@@ -357,9 +358,7 @@ def test_hierarchy_of_consecutive_items_is_built_once(tmp_path):
     tree = Transaction("apriori", hierarchy=2)
     one, other = [["a"], ["c"]] * 5, [["b"], ["d"]] * 5
     _, _, mapping = released_halves(tmp_path, one, other, k=10, block_rows=20, transaction=tree)
-    whole = halves(one, other).txanon.rfirst(
-        k=10, m=2, quasi=["age"], random_state=0, transaction=tree, hierarchies=None
-    )
+    whole = halves(one, other).txanon.rfirst(k=10, m=2, quasi=["age"], random_state=0, transaction=tree)
     assert dict(zip(mapping["item"], mapping["generalized"], strict=True)) == dict(
         zip(whole.mapping["item"], whole.mapping["generalized"], strict=True)
     )
@@ -453,7 +452,7 @@ def test_no_removed_value_or_item_is_in_the_files(tmp_path):
         tmp_path / "released",
         "rfirst",
         transaction=tree,
-        hierarchies={"city": {"*": [*frame["city"]]}},
+        quasi=dict.fromkeys(QUASI) | {"city": {"*": [*frame["city"]]}},
     )
     for each in (tmp_path / "released").iterdir():
         assert not re.search(rb"zebra|giraffe", each.read_bytes())

@@ -20,7 +20,7 @@ from tests.benchmarks.pages import write_section  # noqa: E402
 COLUMNS = "| data | asked | NCP, % | refined, % | share left | s | s, refine |"
 GROCERIES = str(DATA / "hierarchies" / "groceries_hierarchy.csv")
 YEARS = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
-QUASI = {"quasi": ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"], "hierarchies": {"DOBYY": YEARS}}
+QUASI = {"quasi": {"DOBMM": None, "DOBYY": YEARS, "RACEX": None, "EDUCYEAR": None, "income": None}}
 BMS = "BMS-WebView-1, fan-out 5"
 CUTS = [
     *((BMS, "bms_webview1", name, {"k": 5, "hierarchy": 5}) for name in ("apriori", "direct")),

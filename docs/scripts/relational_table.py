@@ -46,7 +46,7 @@ def line(title: str, name: str) -> str:
     file, trees, k, with_tree, without = TABLES[title]
     frame = pq.read_table(DATA / f"{file}.parquet").to_pandas()[[*with_tree, *without]]
     hierarchies = {column: DATA / "hierarchies" / trees.format(column) for column in with_tree}
-    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies}
+    asked = {"k": k, "quasi": {**dict.fromkeys(frame), **hierarchies}}
     if name in ("cluster", "k_member"):
         asked["random_state"] = 0
     cells = [title, name]

@@ -44,7 +44,7 @@ def measured(df: pd.DataFrame, **asked: Any) -> dict[str, Any]:
     asked = {"k": 25, "m": 2, "delta": 0.65, "random_state": 0} | asked
     items = pdanon.Transaction(asked.pop("transaction", "pcta"), refine=False)
     start = time.process_time()
-    result = pdanon.rum_bound(df, quasi=quasi, hierarchies={"DOBYY": years}, transaction=items, **asked)
+    result = pdanon.rum_bound(df, quasi={**dict.fromkeys(quasi), "DOBYY": years}, transaction=items, **asked)
     taken = time.process_time() - start
     figures = {"rows": len(df), "seconds": taken, "classes": len(result.classes), **result.loss}
     figures |= {"largest": int(result.classes["size"].max()), **asked}

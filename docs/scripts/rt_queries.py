@@ -84,7 +84,7 @@ def release(
     """A release with k = 25 and m = 2 as in the paper, not refined; None if the bound is out of reach."""
     table = TABLES[title]
     trees = {each: DATA / "hierarchies" / f"informs2005_{each}_hierarchy.csv" for each in table.trees}
-    asked = {"k": 25, "m": 2, "quasi": [*table.quasi], "hierarchies": trees} | asked
+    asked = {"k": 25, "m": 2, "quasi": {**dict.fromkeys(table.quasi), **trees}} | asked
     asked["transaction"] = replace(asked.get("transaction", pdanon.Transaction()), refine=False)
     try:
         return getattr(pdanon, name)(read(title) if frame is None else frame, random_state=0, **asked)

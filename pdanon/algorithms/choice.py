@@ -37,6 +37,7 @@ from pdanon.algorithms.registry import (
     of_lists,
     parameters_of,
 )
+from pdanon.algorithms.relational.quasi import QuasiLike
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
@@ -61,7 +62,7 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.columns import find_columns, find_quasi
+from pdanon.itemsets.columns import find_columns, find_quasi, quasi_names
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
@@ -125,10 +126,9 @@ def anonymize(
     *,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
-    quasi: Sequence[Hashable] | None = None,
+    quasi: QuasiLike | None = None,
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     loss: str | Callable[[pd.DataFrame, Anonymized], float] | Any = None,
     max_loss: Mapping[str, float] | None = None,
     max_named: float | None = None,
@@ -149,15 +149,14 @@ def anonymize(
     k, m : int, optional
         Short for ``pdanon.KmAnonymity(k, m)``: at least k rows match up to m known items of a row.
         ``m=None``: all items.
-    quasi : sequence of hashable, optional
-        Columns that an attacker may know as well: short for ``pdanon.KKm(k, m, quasi)``.
+    quasi : sequence of hashable or mapping, optional
+        Columns that an attacker may know as well: short for ``pdanon.KKm(k, m, quasi)``. A mapping has their
+        weights and hierarchies, as in `rum_bound`; beside a guarantee, of some of its columns.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
         The hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the fan-out of a
         balanced one over the items in order. Algorithms that publish its nodes are then also tried.
     utility : DataFrame, mapping or iterable of list-likes, optional
         Blocks of items, as for `upcta`. Only items of the same block are then published as one.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str, callable or Workload, optional
         The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
         any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. With a ``hierarchy`` also
@@ -266,9 +265,11 @@ def anonymize(
     3  pcta, refined  0.555            NaN
     """
     began = perf_counter()
-    guarantee, column = read_guarantee(guarantee, column, k, m, quasi)
+    described = quasi if isinstance(quasi, Mapping) else {}
+    columns = None if described and isinstance(guarantee, Guarantee) else quasi_names(quasi)
+    guarantee, column = read_guarantee(guarantee, column, k, m, columns)
     end = began + check_seconds(time_limit, "time_limit")
-    given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies, "start": start}
+    given = {"hierarchy": hierarchy, "utility": utility, "start": start}
     if max_named is not None and start is not None:
         hint = "leave out one of them: max_named chooses a larger k for a single release"
         raise ParameterError("max_named excludes start", where="max_named", hint=hint)
@@ -282,6 +283,8 @@ def anonymize(
         given["utility"] = partition(utility)
     parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     parameters |= given | {"guarantee": guarantee, "random_state": random_state}
+    if described:
+        parameters["quasi"] = _describe_all(guarantee, described)
     most = check_max_loss(max_loss)
     naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
@@ -297,6 +300,15 @@ def anonymize(
         if naming is not None:
             trials = _raise_k(trials, ways, report)
     return trials.outcome()
+
+
+def _describe_all(guarantee: Guarantee, described: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+    """Return a description of all quasi-identifiers of a guarantee, given that of some."""
+    known = getattr(guarantee, "quasi", ())
+    if unknown := [*described.keys() - {*known}]:
+        hint = f"its quasi-identifiers: {[*known]}"
+        raise ParameterError("the guarantee lacks columns", where="quasi", got=unknown, hint=hint)
+    return {label: described.get(label) for label in known}
 
 
 def _lowered(loss: str, losses: Collection[str]) -> str:

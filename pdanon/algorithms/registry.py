@@ -289,6 +289,8 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
     own = signature(requested_guarantee).parameters
     asked = {name: value for name, value in request.items() if name in own}
     others = {name: value for name, value in request.items() if name not in own}
+    if "hierarchies" in others:
+        others["quasi"] = others.pop("hierarchies")
     if "guarantee" not in others:
         return requested_guarantee(**asked, lists=lists), others
     if asked:
@@ -299,10 +301,10 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
 
 def text_parameters(name: str) -> dict[str, bool]:
     """Return the parameters of an algorithm in texts, each with whether it is required."""
-    # The parameters of its guarantees replace ``guarantee``, and weights are apart from ``quasi``.
+    # The parameters of its guarantees replace ``guarantee``. ``quasi`` lists labels alone.
     own = {each: known.default is known.empty for each, known in parameters_of(algorithm(name)).items()}
-    if ALGORITHMS[name].recodes == "both":
-        own["quasi_weights"] = False
+    if "quasi" in own:
+        own |= {"hierarchies": False, "quasi_weights": False}
     if not takes_guarantee(algorithm(name)):
         return own
     promised = sorted(
@@ -315,13 +317,20 @@ def text_parameters(name: str) -> dict[str, bool]:
 
 def read_named_request(name: str, request: Mapping[str, Any]) -> Parameters:
     """Return the arguments of an algorithm for its parameters in texts."""
-    if "quasi_weights" in request:
-        weights = check_kind(request["quasi_weights"], Mapping, "quasi_weights", "weights by column")  # type: ignore[type-abstract]
-        for label in weights:
-            check_known(label, request["quasi"], "quasi-identifier", where="quasi_weights")
-        quasi = {label: weights.get(label, 1) for label in request["quasi"]}
-        request = {key: each for key, each in request.items() if key != "quasi_weights"} | {"quasi": quasi}
+    request = describe_quasi(request)
     if not takes_guarantee(algorithm(name)) or "guarantee" in request:
-        return dict(request)
+        return request
     guarantee, others = read_request(request)
     return {"guarantee": guarantee, **others}
+
+
+def describe_quasi(request: Mapping[str, Any]) -> Parameters:
+    """Return a request with one description of its quasi-identifiers, for weights and hierarchies apart."""
+    others, apart = dict(request), []
+    for name in ("quasi_weights", "hierarchies"):
+        apart.append(check_kind(others.pop(name, {}), Mapping, name, "values by column"))  # type: ignore[type-abstract]
+        for label in apart[-1]:
+            check_known(label, others.get("quasi", ()), "quasi-identifier", where=name)
+    if any(apart):
+        others["quasi"] = {label: tuple(each.get(label) for each in apart) for label in others["quasi"]}
+    return others

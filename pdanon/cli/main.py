@@ -20,7 +20,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.algorithms.preparation import prepare
-from pdanon.algorithms.registry import ALGORITHMS, Parameters, read_named_request
+from pdanon.algorithms.registry import ALGORITHMS, Parameters, describe_quasi, read_named_request
 from pdanon.cli.checks import (
     check_audit_options,
     check_classes,
@@ -282,6 +282,7 @@ def _tradeoff(arguments: Arguments) -> Outcome:
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
     read_options(options, arguments)
+    options = describe_quasi(options)
     frame = read(arguments.source, arguments)
     label_positions(frame, arguments.keep or ())
     with stage("making releases", has_bar=True):

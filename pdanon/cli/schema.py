@@ -12,7 +12,14 @@ from typing import Any, NoReturn, TypeAlias
 
 import pandas as pd
 
-from pdanon.algorithms.registry import ALGORITHMS, Parameters, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import (
+    ALGORITHMS,
+    Parameters,
+    algorithm,
+    of_lists,
+    parameters_of,
+    text_parameters,
+)
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
 from pdanon.guarantees.parameters import constraint_list
@@ -365,7 +372,7 @@ class Roles:
         values = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
         parameters = {key: value for key, value in values.items() if value}
         if name is not None:
-            accepted = parameters_of(algorithm(name)).keys() - {*varied}
+            accepted = text_parameters(name).keys() - {*varied}
             parameters = {key: value for key, value in parameters.items() if key in accepted}
         if tree and "transaction" in own:
             own = {**own, "transaction": _add_tree(own["transaction"], tree)}

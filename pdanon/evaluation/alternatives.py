@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from math import ceil, log10
 from time import perf_counter
 from typing import Any
@@ -13,6 +13,7 @@ import pandas as pd
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.local_suppression import local_suppression
 from pdanon.algorithms.preparation import prepare
+from pdanon.algorithms.relational.quasi import read_quasi
 from pdanon.errors import ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.profile import are_codes
 from pdanon.evaluation.readings import SHAPES
@@ -54,10 +55,9 @@ class _Way:
 
     def request(self, result: Anonymized) -> dict[str, Any]:
         """Return the parameters of the release that are not empty."""
-        trees = result.parameters.get("hierarchies") or {}
+        known, quasi = result.parameters.get("quasi"), [*self.quasi]
         found = {
-            "quasi": [*self.quasi],
-            "hierarchies": {label: tree for label, tree in trees.items() if label in self.quasi},
+            "quasi": {label: known[label] for label in quasi} if isinstance(known, Mapping) else quasi,
             "hierarchy": None if self.deletes else result.parameters.get("hierarchy"),
         }
         given = {"k": result.guarantee.k, "m": self.m}  # type: ignore[attr-defined]
@@ -72,8 +72,9 @@ class _Way:
         dropped = [label for label in _quasi(result) if label not in self.quasi]
         request, place = self.request(result), "result.parameters"
         texts = {name: repr(value) for name, value in request.items()}
-        trees = (f"{label!r}: {place}['hierarchies'][{label!r}]" for label in request.get("hierarchies", ()))
-        texts |= {"hierarchies": f"{{{', '.join(trees)}}}", "hierarchy": f"{place}['hierarchy']"}
+        if isinstance(request.get("quasi"), Mapping):
+            texts["quasi"] = f"{{label: {place}['quasi'][label] for label in {[*self.quasi]}}}"
+        texts["hierarchy"] = f"{place}['hierarchy']"
         given = ", ".join(f"{name}={texts[name]}" for name in request)
         name = "local_suppression" if self.deletes else "anonymize"
         steps = f".prepare({self.steps})" if self.steps else ""
@@ -179,8 +180,10 @@ def _ways(frame: pd.DataFrame, result: Anonymized, column: Hashable) -> Iterator
         yield _Way(f"without {label!r}", m, tuple(each for each in quasi if each != label), {})
     if m is not None and m > 1:
         yield _Way(f"m={m - 1}", m - 1, quasi, {})
-    trees = result.parameters.get("hierarchies") or {}
-    steps = {label: step for label in quasi if label not in trees and (step := _coarser(frame[label]))}
+    described = read_quasi(result.parameters.get("quasi", {}))
+    steps = {
+        label: step for label in quasi if described[label][1] is None and (step := _coarser(frame[label]))
+    }
     if result.parameters.get("hierarchy") is None and _holds_codes(frame[column]):
         steps[column] = {"length": _CATEGORY}
     if steps:

@@ -627,7 +627,7 @@ def _quasi_identifier_alerts(frame: pd.DataFrame, columns: Sequence[_Column]) ->
             codes = f"sorted(frame[{name!r}].dropna().astype(str).unique())"
             tree = f"pdanon.Hierarchy.prefixes({codes}, lengths=(1, 2, 3))"
             usable = "if its prefixes are regions or groups"
-            hint = f"{usable}, pass them with quasi=: hierarchies={{{name!r}: {tree}}}"
+            hint = f"{usable}, pass them as a hierarchy: quasi={{{name!r}: {tree}}}"
             command = f"{usable}, list a file of them under hierarchies in a policy"
             yield Alert(f"column {name!r} looks like codes, such as postcodes", hint, command)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.relational.quasi import read_quasi
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.evaluation.fingerprint import check_original, check_release, recount_unmodified
 from pdanon.evaluation.html import (
@@ -537,6 +538,8 @@ def parameter_texts(result: Anonymized) -> dict[str, str]:
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
     if isinstance(transaction := given.get("transaction"), Transaction):
         given |= {"transaction": transaction.algorithm, **set_parameters(transaction)}
+    if trees := [tree for _, tree in read_quasi(given.get("quasi", {})).values() if tree is not None]:
+        given["hierarchies"] = trees
     return {
         name: _describe_value(name, value, result.frame)
         for name, value in given.items()

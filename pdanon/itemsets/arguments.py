@@ -83,6 +83,7 @@ _MOVED = {
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
     "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
     "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",
+    "hierarchies": "pass them as quasi: quasi={'age': 'ages.csv', 'sex': None}; hierarchy= is of items",
     "penalty": "leave it out: a suppressed item costs 1 in UL, and other costs changed no release",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }

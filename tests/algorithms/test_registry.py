@@ -200,7 +200,7 @@ def test_bad_records_are_refused(record, message):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_parameters_are_few(name):
     """Beside the frame and the column; what belongs together is one value."""
-    assert len(parameters_of(algorithm(name))) <= 11
+    assert len(parameters_of(algorithm(name))) <= 10
 
 
 def test_what_is_registered_is_what_is_public():

@@ -19,7 +19,7 @@ from tests.benchmarks.measure import (
 )
 
 YEARS = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
-SURVEY = {"quasi": ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"], "hierarchies": {"DOBYY": YEARS}}
+SURVEY = {"quasi": {"DOBMM": None, "DOBYY": YEARS, "RACEX": None, "EDUCYEAR": None, "income": None}}
 
 
 def figures() -> Iterator[Figure]:
@@ -61,13 +61,14 @@ def made_up(n: int) -> pd.DataFrame:
     )
 
 
+PAIRS = [(label, tree and str(tree)) for label, tree in SURVEY["quasi"].items()]
 RUM = f"""
 import time, warnings
 import pdanon
 
 warnings.simplefilter("ignore")
 survey = pdanon.read_parquet("{DATA / "rt_informs2005.parquet"}").drop(columns="DUPERSID")
-asked = dict(quasi={SURVEY["quasi"]}, hierarchies={{{{"DOBYY": "{YEARS}"}}}}, random_state=0)
+asked = dict(quasi=dict({PAIRS}), random_state=0)
 asked |= dict(k=25, m=2, merge="{{merge}}")
 pdanon.rum_bound(survey.head(500), **asked, delta=1)
 start = time.process_time()

@@ -385,7 +385,9 @@ def test_every_algorithm_is_listed(run):
     assert algorithms["suppress_to_k"]["options"] == "none"
     assert algorithms["suppress_to_k"]["elsewhere"] == "k, public: in a policy or Python"
     assert algorithms["coat"]["elsewhere"] == "[utility]: in a policy or Python"
-    assert algorithms["mondrian"]["options"] == "-k --quasi [--hierarchies] [--max-suppressed]"
+    assert (
+        algorithms["mondrian"]["options"] == "-k --quasi [--max-suppressed] [--hierarchies] [--quasi-weights]"
+    )
     assert algorithms["tfirst"]["options"].endswith("[--labels] [--hierarchy] [--sensitive] [-l] [--refine]")
 
 

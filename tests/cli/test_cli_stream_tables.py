@@ -20,7 +20,7 @@ QUASI = ("--quasi", "age", "city")
 FILES = ("anonymize", "--stream", "rows", "out")
 LIBRARY = {"k": 3, "quasi": ["age", "city"]}
 SEED, SEEDED = ("--random-state", "1"), {"random_state": 1}
-TREES, CITIES = ("--hierarchies", "city=cities.csv", "age=3"), {"city": Path("cities.csv"), "age": 3}
+TREES, CITIES = ("--hierarchies", "city=cities.csv", "age=3"), {"age": 3, "city": Path("cities.csv")}
 CALLS = {
     "rum_bound": (
         ("--delta", "0.6", *SEED, "--block-rows", "20", "--processes", "1", "--cluster", "mondrian"),
@@ -34,7 +34,7 @@ CALLS = {
         (*SEED, *TREES, "--transaction", "apriori", "--hierarchy", "2", "--no-refine"),
         {
             **SEEDED,
-            "hierarchies": CITIES,
+            "quasi": CITIES,
             "transaction": Transaction("apriori", hierarchy=2, refine=False),
         },
     ),
@@ -46,8 +46,8 @@ CALLS = {
     "cluster": (("--block-rows", "20", *SEED), {"block_rows": 20, **SEEDED}),
     "k_member": (("--max-suppressed", "0.2", *SEED), {"max_suppressed": 0.2, **SEEDED}),
     "mondrian": (("--block-rows", "20", "--keep", "shop"), {"block_rows": 20, "keep": ["shop"]}),
-    "incognito": (TREES, {"hierarchies": CITIES}),
-    "top_down": (TREES, {"hierarchies": CITIES}),
+    "incognito": (TREES, {"quasi": CITIES}),
+    "top_down": (TREES, {"quasi": CITIES}),
     "full_subtree": ((), {}),
 }
 ALONE = ("cluster", "k_member", "mondrian", "incognito", "top_down", "full_subtree")
@@ -161,7 +161,11 @@ REFUSED = {
         2,
         "'age' is not a column with a number\n  hint:  write a column",
     ),
-    "no column": ((*RUM, "--hierarchies", "ag=5"), 2, "a hierarchy belongs to no quasi-identifier"),
+    "no column": (
+        (*RUM, "--hierarchies", "ag=5"),
+        2,
+        "there is no such quasi-identifier\n  where: hierarchies",
+    ),
     "no file": ((*RUM, "--hierarchies", "age=no.csv"), 2, "the hierarchy cannot be read: No such file"),
     "no tree": ((*RUM, "--transaction", "apriori"), 2, "apriori needs a hierarchy of the items"),
     "items": ((*RUM, "--transaction", "rum_bound"), 2, "invalid choice: 'rum_bound' (choose from 'apriori'"),
@@ -247,7 +251,7 @@ def test_a_policy_releases_what_the_library_does(run, name):
     assert run("run", "policy.toml", "--dry-run")[0] == 0
     code, out, err = run("run", "policy.toml")
     assert (code, err.splitlines()[0]) == (0, "pdanon: writes out, map.csv")
-    more = {"hierarchies": {"city": Path("cities.csv")}, "keep": ["shop"], "block_rows": 20}
+    more = {"quasi": {"age": None, "city": Path("cities.csv")}, "keep": ["shop"], "block_rows": 20}
     asked = LIBRARY | more | given
     with pytest.warns() if "warning" in err else pytest.MonkeyPatch.context():
         made = getattr(stream, name)(source, "expected", mapping="kept.csv", **asked)

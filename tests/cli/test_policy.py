@@ -326,8 +326,8 @@ def test_outputs_are_written_all_or_none(here, monkeypatch, broken, anew):
 def test_roles_become_parameters(here, stand_in):
     received = {}
 
-    def both(frame, column=None, *, k, m=2, quasi, hierarchies=None, hierarchy=None, random_state=None):
-        received.update(column=column, quasi=quasi, hierarchies=hierarchies, hierarchy=hierarchy)
+    def both(frame, column=None, *, k, m=2, quasi, hierarchy=None, random_state=None):
+        received.update(column=column, quasi=quasi, hierarchy=hierarchy)
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("rfirst", both)
@@ -339,8 +339,7 @@ def test_roles_become_parameters(here, stand_in):
     policy_of(here, **changes).run()
     assert received == {
         "column": "items",
-        "quasi": ["store"],
-        "hierarchies": {"store": here / "stores.csv"},
+        "quasi": {"store": (None, here / "stores.csv")},
         "hierarchy": 2,
     }
 
@@ -357,7 +356,7 @@ def test_relational_policy(here):
     hierarchies = { store = "stores.csv" }
     columns = { quasi = ["age", "store"], keep = ["items"], drop = ["name"] }
     """
-    asked = {"quasi": ["age", "store"], "hierarchies": {"store": here / "stores.csv"}}
+    asked = {"quasi": {"age": None, "store": here / "stores.csv"}}
     expected = pdanon.cluster(frame.drop(columns="name"), k=2, random_state=1, **asked)
     released = policy_of(here, text).run().frame
     pd.testing.assert_frame_equal(released, expected.frame)

@@ -131,7 +131,7 @@ def test_missing_ages_are_counted():
 def proposed(said, frame):
     """The hierarchies that a hint proposes."""
     [hint] = [hint for what, hint in said.items() if "looks like codes" in what]
-    return eval(hint.partition("hierarchies=")[2], {"pdanon": pdanon, "frame": frame})
+    return eval(hint.partition("quasi=")[2], {"pdanon": pdanon, "frame": frame})
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_prefixes_of_codes_are_proposed_and_can_be_used(codes):
     frame = pd.DataFrame({"code": codes * 4, "items": [["a"]] * (4 * len(codes))})
     tree = proposed(alerts(frame), frame)["code"]
     assert tree.n_leaves == len(codes)
-    assert frame.txanon.rfirst(k=8, m=1, quasi=["code"], hierarchies={"code": tree}).holds
+    assert frame.txanon.rfirst(k=8, m=1, quasi={"code": tree}).holds
 
 
 @pytest.mark.parametrize(

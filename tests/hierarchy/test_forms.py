@@ -42,7 +42,7 @@ COLUMNS = {
 
 def released(values, source):
     frame = pd.DataFrame({"q": values}).iloc[[0, 0, 1, 1]]
-    return pdanon.mondrian(frame, k=2, quasi=["q"], hierarchies={"q": source}).frame["q"].tolist()
+    return pdanon.mondrian(frame, k=2, quasi={"q": source}).frame["q"].tolist()
 
 
 @pytest.mark.one_in(3)

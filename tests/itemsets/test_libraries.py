@@ -142,7 +142,7 @@ def test_tables_of_parameters_are_read(make):
     rules = pa.table({"known": [["rice"]], "sensitive": [["salt"]]})
     asked = [
         (pdanon.apriori, {"m": 2}, {"hierarchy": tree}),
-        (pdanon.mondrian, {"quasi": ["age"]}, {"hierarchies": {"age": ages}}),
+        (pdanon.mondrian, {}, {"quasi": {"age": ages}}),
     ]
     for function, others, tables in asked:
         given = {name: translate(each, make) for name, each in tables.items()}

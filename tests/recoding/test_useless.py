@@ -314,7 +314,7 @@ def test_alternatives_of_quasi_identifiers_drop_or_coarsen_them():
     frame = frame.assign(age=[20 + n % 53 for n in range(200)], sex=["f", "m"] * 100)
     frame["day"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(np.arange(200) * 9, unit="D")
     tree = {"age": 2, "sex": pdanon.Hierarchy.of(2, ["f", "m"])}
-    result = frame.txanon.anonymize(k=5, m=1, quasi=["age", "sex", "day"], hierarchies=tree)
+    result = frame.txanon.anonymize(k=5, m=1, quasi={**dict.fromkeys(["age", "sex", "day"]), **tree})
     table = frame.txanon.alternatives(result, time_limit=200)
     coarser = "coarser: 'day' in period year"
     without = [f"without {name!r}" for name in ("age", "sex", "day")]

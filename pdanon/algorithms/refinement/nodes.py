@@ -317,7 +317,7 @@ def refine_groups(task: Task) -> Anonymized:
 # --- Classes of equal quasi-identifiers
 
 
-_PARAMETERS = ("k", "m", "quasi", "hierarchies", "transaction")
+_PARAMETERS = ("k", "m", "quasi", "transaction")
 
 
 def refine_classes(task: Task) -> Anonymized:

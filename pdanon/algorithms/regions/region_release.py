@@ -27,6 +27,7 @@ from pdanon.guarantees.parameters import check_k, check_share
 from pdanon.guarantees.verdict import Suppression
 from pdanon.io.grouping import pack, read_bucket, read_rows, unpack, write_rows
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.columns import quasi_names
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
 from pdanon.itemsets.threads import Share
@@ -423,8 +424,8 @@ def _decide_quasi(
     rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share, report: Report
 ) -> Decision[ReleasedTable]:
     """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
-    guarantee = KAnonymity(asked["k"], quasi=asked["quasi"])
-    table = QuasiTable.of(rows.values.frame(), guarantee.quasi, asked["hierarchies"], n_rows=rows.n_rows)
+    guarantee = KAnonymity(asked["k"], quasi=quasi_names(asked["quasi"]))
+    table = QuasiTable.of(rows.values.frame(), asked["quasi"], rows.n_rows)
     check_feasible(rows.n_rows, guarantee.k)
     bound = check_share(asked["max_suppressed"], "max_suppressed")
     assert record.form is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations, pairwise, product
 from math import prod
@@ -14,11 +14,10 @@ import pandas as pd
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Ranges, Taxonomy, bounds
 from pdanon.algorithms.relational.publishing import Combinations, publish_values, release_classes
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows
+from pdanon.algorithms.relational.quasi import Classes, QuasiLike, QuasiTable, group_rows
 from pdanon.algorithms.states.cuts import sum_below
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
-from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.lists import mask_at, sums
@@ -40,8 +39,7 @@ def incognito(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Generalize each column to one level of its hierarchy, with the best combination of levels.
@@ -50,7 +48,7 @@ def incognito(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
+    k, quasi, max_suppressed : int, sequence of hashable or mapping, float
         As in `cluster`.
 
     Returns
@@ -201,8 +199,7 @@ def full_subtree(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Replace all children of a node by the node where this gains the most anonymity for its loss.
@@ -211,7 +208,7 @@ def full_subtree(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
+    k, quasi, max_suppressed : int, sequence of hashable or mapping, float
         As in `cluster`.
 
     Returns
@@ -411,8 +408,7 @@ def top_down(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Start from one class, and separate values where the gain is largest for the anonymity it costs.
@@ -421,7 +417,7 @@ def top_down(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
+    k, quasi, max_suppressed : int, sequence of hashable or mapping, float
         As in `cluster`.
 
     Returns

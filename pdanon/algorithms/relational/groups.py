@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-
 import numpy as np
 import pandas as pd
 
@@ -11,9 +9,15 @@ from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import cover_loss
 from pdanon.algorithms.relational.publishing import release_classes, trim_groups
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, join_nearest, split_groups
+from pdanon.algorithms.relational.quasi import (
+    Classes,
+    QuasiLike,
+    QuasiTable,
+    group_rows,
+    join_nearest,
+    split_groups,
+)
 from pdanon.guarantees import KAnonymity
-from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
@@ -27,8 +31,7 @@ def mondrian(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Cut the rows into ever smaller boxes of at least k, and generalize each box.
@@ -37,7 +40,7 @@ def mondrian(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi, hierarchies, max_suppressed : int, sequence of hashable, mapping, float
+    k, quasi, max_suppressed : int, sequence of hashable or mapping, float
         As in `cluster`.
 
     Returns
@@ -135,8 +138,7 @@ def cluster(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
 ) -> Anonymized:
@@ -146,10 +148,9 @@ def cluster(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi : int, sequence of hashable
-        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
+    k, quasi : int, sequence of hashable or mapping
+        At least k rows (at least 2) match all values of the columns ``quasi`` that an attacker may know. A
+        mapping has by column, as in `rum_bound`, a weight, a hierarchy, a pair of both, or None.
     random_state : int, Generator or None
         Seed or generator of the random numbers; None is the seed 0.
     max_suppressed : float
@@ -218,8 +219,7 @@ def k_member(
     frame: pd.DataFrame,
     *,
     k: int,
-    quasi: Sequence[Hashable],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     random_state: int | np.random.Generator | None = None,
     max_suppressed: float = 0,
 ) -> Anonymized:
@@ -229,7 +229,7 @@ def k_member(
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
-    k, quasi, hierarchies : int, sequence of hashable, mapping
+    k, quasi : int, sequence of hashable or mapping
         As in `cluster`.
     random_state, max_suppressed : int or Generator, float
         As in `cluster`; only the first row is random.

@@ -24,9 +24,9 @@ from pdanon.algorithms.relational.quasi import (
 )
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
-from pdanon.guarantees.parameters import check_share
+from pdanon.guarantees.parameters import check_share, materialize
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.columns import release_copy, with_column
+from pdanon.itemsets.columns import quasi_names, release_copy, with_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.timing import Report, progress_bar
@@ -163,13 +163,13 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
     """Release the classes that an algorithm forms; ``arguments`` are those of its function, by name."""
     given = dict(arguments)
     frame, k, quasi = (given.pop(name) for name in ("frame", "k", "quasi"))
-    guarantee = KAnonymity(k, quasi=quasi)
-    table = QuasiTable.of(frame, guarantee.quasi, given["hierarchies"])
+    quasi = materialize(quasi)
+    guarantee = KAnonymity(k, quasi=quasi_names(quasi))
+    table = QuasiTable.of(frame, quasi)
     check_feasible(table.n_rows, guarantee.k)
     share = check_share(given["max_suppressed"], "max_suppressed")
     chance = {"random_state": given.pop("random_state")} if "random_state" in given else {}
-    parameters = {"algorithm": record.name, **chance, "k": guarantee.k, "quasi": list(guarantee.quasi)}
-    parameters |= given
+    parameters = {"algorithm": record.name, **chance, "k": guarantee.k, "quasi": quasi, **given}
     table.require_memory(record.name)
     form = record.form
     assert form is not None  # required of all algorithms that form classes
@@ -236,7 +236,7 @@ def _refuse_long_texts(label: Hashable, cells: Cells, of_row: NDArray[Any]) -> N
             "the sets of values of a column are too long to write into each row",
             where=f"quasi: column {label!r}",
             got=f"sets of up to {int(lengths.max()):,} characters, about {characters / 1e9:.0f} GB in total",
-            hint=f"pass a hierarchy, hierarchies={{{label!r}: ...}}: a node is published as one name",
+            hint=f"pass a hierarchy, quasi={{{label!r}: ...}}: a node is published as one name",
         )
 
 

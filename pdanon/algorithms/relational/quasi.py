@@ -32,18 +32,21 @@ from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, Pa
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.columns import find_quasi, quasi_labels
 from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import is_integer, is_number
 
 _BYTES = 48  # per row, that each algorithm needs for classes
 _EXACT = 2**53  # all integers up to here are exact as floats
 _DIGITS = 9  # after the point: the steps between numbers with more digits are not exact
 
+
+QuasiLike: TypeAlias = Sequence[Hashable] | Mapping[Hashable, Any]
 
 # The value of each row, the denominators of losses, and a function from a unit, the loss of a suppressed
 # value, to the attribute.
@@ -150,7 +153,7 @@ def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hi
     try:
         return Hierarchy.of(source, texts).cover(texts, Form.of(values.vocabulary.type))
     except (HierarchyError, ParameterError) as error:
-        raise type(error)(str(error), where=f"hierarchies[{label!r}]") from None
+        raise type(error)(str(error), where=f"quasi[{label!r}]") from None
 
 
 def _is_measured(kind: pa.DataType) -> bool:
@@ -315,16 +318,31 @@ def split_groups(groups: Numbers) -> list[Numbers]:
 _WEIGHT_STEPS = 1000  # weights are compared as integers: the number of steps from 0 to 1
 
 
-def column_weights(weights: Mapping[Hashable, float] | None, labels: Sequence[Hashable]) -> list[int]:
-    """Encode the weights of columns, rounded to thousandths, as small integers; 1 without weights."""
+def column_weights(weights: Mapping[Hashable, Any]) -> list[int]:
+    """Encode the weights of columns, rounded to thousandths, as small integers."""
     # `ParameterError`: a weight is outside [0, 1], or all are 0.
-    if weights is None:
-        return [1] * len(labels)
-    steps = [round(check_share(weights[label], f"quasi[{label!r}]") * _WEIGHT_STEPS) for label in labels]
+    steps = [round(check_share(each, f"quasi[{label!r}]") * _WEIGHT_STEPS) for label, each in weights.items()]
     if not any(steps):
         raise ParameterError("all weights are 0", where="quasi", hint="pass a weight above 0")
     common = gcd(*steps)
     return [each // common for each in steps]
+
+
+def read_quasi(quasi: QuasiLike) -> dict[Hashable, tuple[Any, Any]]:
+    """Return the weight, by default 1, and the hierarchy, if any, of each quasi-identifier."""
+    if not isinstance(quasi, Mapping):
+        return dict.fromkeys(quasi_labels(quasi), (1, None))
+    return {label: _weight_and_tree(value) for label, value in quasi.items()}
+
+
+def _weight_and_tree(value: Any) -> tuple[Any, Any]:
+    """Read a weight, a hierarchy, a pair of both, or None. An int above 1 is a fan-out."""
+    match value:
+        case (weight, tree):
+            return 1 if weight is None else weight, tree
+        case _ if is_number(value) and not (is_integer(value) and value > 1):
+            return value, None
+    return 1, value
 
 
 # --- The quasi-identifiers of a table, and classes of rows with equal published values
@@ -360,29 +378,17 @@ class QuasiTable:
     def of(
         cls,
         frame: pd.DataFrame,
-        quasi: Sequence[Hashable],
-        hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-        weights: Mapping[Hashable, float] | None = None,
+        quasi: QuasiLike,
         n_rows: int | None = None,
     ) -> QuasiTable:
         """Encode columns of a frame; ``n_rows`` is that of the table, if the frame only holds its values."""
-        positions = find_quasi(frame, quasi)
-        trees = {} if hierarchies is None else hierarchies
-        if not isinstance(trees, Mapping):
-            hint = "pass a dict of hierarchies by column: hierarchies={'age': ...}"
-            got = type(trees).__name__
-            raise ParameterError("hierarchies must be a mapping", where="hierarchies", got=got, hint=hint)
-        labels = [frame.columns[position] for position in positions]
-        if unused := [label for label in trees if label not in labels]:
-            hint = "list the column in quasi=, or leave its hierarchy out"
-            raise ParameterError(
-                "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
-            )
+        described = read_quasi(quasi)
+        positions = find_quasi(frame, [*described])
         encoded = [
-            encode_column(frame.iloc[:, position], trees.get(label))
-            for position, label in zip(positions, labels, strict=True)
+            encode_column(frame.iloc[:, position], tree)
+            for position, (_, tree) in zip(positions, described.values(), strict=True)
         ]
-        steps = column_weights(weights, labels)
+        steps = column_weights({label: weight for label, (weight, _) in described.items()})
         cells = (len(frame) if n_rows is None else n_rows) * sum(steps)
         unit = common_unit([whole for _, wholes, _ in encoded for whole in wholes], cells)
         attributes = tuple(make(unit * weight) for (*_, make), weight in zip(encoded, steps, strict=True))

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import ALGORITHMS, BYTES_OF_SUPPORTS, Algorithm
 from pdanon.algorithms.relational.groups import cut_evenly
 from pdanon.algorithms.relational.publishing import ClassRows
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible, split_groups
+from pdanon.algorithms.relational.quasi import (
+    Classes,
+    Formation,
+    QuasiLike,
+    QuasiTable,
+    check_feasible,
+    split_groups,
+)
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
@@ -25,7 +32,7 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.parameters import ItemLimit, materialize
 from pdanon.guarantees.verdict import EMPTY_ROWS, mark_emptied
-from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, quasi_names
 from pdanon.itemsets.frozen import frozen
@@ -231,15 +238,14 @@ class Dataset:
         *,
         k: int,
         m: ItemLimit,
-        quasi: Sequence[Hashable] | Mapping[Hashable, float],
-        hierarchies: Mapping[Hashable, HierarchyLike] | None,
+        quasi: QuasiLike,
         transaction: str | Transaction,
         n_rows: int | None = None,
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
         # If the frame only holds the values of a table, ``n_rows`` is the number of rows of the table.
         transaction, quasi = as_transaction(transaction), materialize(quasi)
-        names, weights = quasi_names(quasi), quasi if isinstance(quasi, Mapping) else None
+        names = quasi_names(quasi)
         guarantee: KKm | KLm
         if transaction.l is None:
             guarantee = KKm(k=k, m=m, quasi=names, columns=transaction.columns)
@@ -247,11 +253,10 @@ class Dataset:
             guarantee = KLm(k=k, l=transaction.l, m=m, quasi=names, sensitive=transaction.sensitive)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
-        table = QuasiTable.of(frame, guarantee.quasi, hierarchies, weights, n_rows)
+        table = QuasiTable.of(frame, quasi, n_rows)
         check_feasible(len(frame) if n_rows is None else n_rows, guarantee.k)
         side, trees = anonymize_by(transaction, columns, guarantee)
-        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi}
-        parameters |= {"hierarchies": hierarchies, "transaction": transaction}
+        parameters = {"k": k, "m": m, "quasi": quasi, "transaction": transaction}
         return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
@@ -11,12 +11,12 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
+from pdanon.algorithms.relational.quasi import QuasiLike
 from pdanon.algorithms.rt.dataset import Decided, Part, Parts, check_options, release_clusters
 from pdanon.algorithms.rt.transaction import Transaction, ways_of
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
-from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
@@ -32,8 +32,7 @@ def rfirst(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable] | Mapping[Hashable, float],
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    quasi: QuasiLike,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
@@ -46,7 +45,7 @@ def rfirst(
         One row per person, which is not modified; and its list column, by default the only one.
     k, m, quasi : int, int or None, sequence of hashable or mapping
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
-    hierarchies, cluster, transaction, random_state : mapping, str, str or Transaction, int or Generator
+    cluster, transaction, random_state : str, str or Transaction, int or Generator
         As in `pdanon.rum_bound`.
 
     Returns
@@ -120,9 +119,8 @@ def tfirst(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable] | Mapping[Hashable, float],
+    quasi: QuasiLike,
     parts: int,
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
 ) -> Anonymized:
     """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
@@ -135,7 +133,7 @@ def tfirst(
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items.
     parts : int
         Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
-    hierarchies, transaction : mapping, str or Transaction
+    transaction : str or Transaction
         As in `pdanon.rum_bound`.
 
     Returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import row_clusters
 from pdanon.algorithms.registry import Algorithm
-from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
+from pdanon.algorithms.relational.quasi import Digests, QuasiLike, QuasiTable, number_groups
 from pdanon.algorithms.rt.dataset import (
     Decided,
     Part,
@@ -28,7 +28,6 @@ from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, ways_
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit, check_share
-from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import Floats, offsets_of
@@ -260,11 +259,10 @@ def rum_bound(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable] | Mapping[Hashable, float],
+    quasi: QuasiLike,
     delta: float,
     merge: str = "RT",
     rum: str = "NCP",
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
@@ -278,7 +276,8 @@ def rum_bound(
         One row per person, which is not modified; and its list column, by default the only one.
     k, m, quasi : int, int or None, sequence of hashable or mapping
         At least k rows (at least 2) match the columns ``quasi`` and any m known items; None: all items. A
-        mapping has the weight of each column in its losses, in [0, 1], rounded to thousandths.
+        mapping has by column a weight in its losses, in [0, 1], rounded to thousandths; a hierarchy in any
+        form that ``Hierarchy.of`` accepts, where an int from 2 on is a fan-out; a pair of both; or None.
     delta : float
         Upper bound on the loss of the quasi-identifiers, in [0, 1]: NCP averaged over rows and columns, or
         the measure ``rum``.
@@ -289,8 +288,6 @@ def rum_bound(
         root of the average squared loss of the values of a row, averaged over the rows (Minkowski); the
         average over the rows of the size of their class (DM), or the average size of a class (C_avg), as
         shares of all rows. If it is not NCP, the release reports it as ``loss["Rum"]``.
-    hierarchies : mapping, optional
-        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
         The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
@@ -432,11 +429,10 @@ def tum_bound(
     *,
     k: int,
     m: ItemLimit = 2,
-    quasi: Sequence[Hashable] | Mapping[Hashable, float],
+    quasi: QuasiLike,
     delta: float,
     merge: str = "RT",
     rum: str = "NCP",
-    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
@@ -452,7 +448,7 @@ def tum_bound(
         As in `rum_bound`.
     delta : float
         Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
-    merge, rum, hierarchies : str, str, mapping
+    merge, rum : str, str
         As in `rum_bound`.
     cluster, transaction, random_state, block_rows : str, str or Transaction, int, int
         As in `rum_bound`.

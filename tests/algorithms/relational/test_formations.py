@@ -74,7 +74,7 @@ def test_the_same_as_a_literal_version(name, table, k, seed):
     k = min(k, len(rows))
     frame = frame_of(kinds, rows)
     chance = {"random_state": seed} if name in RANDOM else {}
-    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies_of(kinds)} | chance
+    asked = {"k": k, "quasi": {**dict.fromkeys(frame), **hierarchies_of(kinds)}} | chance
     result = getattr(pdanon, name)(frame, **asked)
     expected = getattr(naive, name)(
         naive.Table(rows, kinds), k, *[np.random.default_rng(seed)] * (name in RANDOM)
@@ -91,7 +91,7 @@ def test_the_same_as_a_literal_version_that_suppresses(name, table, k, share):
     k = min(k, len(rows))
     most = int(Fraction(str(share)) * len(rows))
     frame = frame_of(kinds, rows)
-    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies_of(kinds), "max_suppressed": share}
+    asked = {"k": k, "quasi": {**dict.fromkeys(frame), **hierarchies_of(kinds)}, "max_suppressed": share}
     result = getattr(pdanon, name)(frame, **asked)
     expected = getattr(naive, name)(naive.Table(rows, kinds), k, most if most >= k else 0)
     assert released(result.frame) == expected
@@ -104,7 +104,7 @@ def test_penalties(table, data):
     kinds, rows = table
     groups = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))))
     frame = frame_of(kinds, rows)
-    encoded = QuasiTable.of(frame, [*frame], hierarchies_of(kinds))
+    encoded = QuasiTable.of(frame, dict.fromkeys(frame) | hierarchies_of(kinds))
     oracle = naive.Table(rows, kinds)
     names, of_row = np.unique(groups, return_inverse=True)
     members = [np.flatnonzero(of_row == group) for group in range(len(names))]
@@ -189,7 +189,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
-    table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
+    table = QuasiTable.of(EXAMPLE, dict.fromkeys(EXAMPLE) | WORLD)
     found = [cover_loss(each, codes) / table.attributes[0].unit for each, codes in table.columns(rows)]
     assert found == pytest.approx(expected)
 
@@ -204,13 +204,13 @@ def test_published_penalties(rows, expected):
     ],
 )
 def test_published_losses(groups, expected):
-    table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
+    table = QuasiTable.of(EXAMPLE, dict.fromkeys(EXAMPLE) | WORLD)
     assert Classes.of_members(table, np.array(groups)).ncp == pytest.approx(expected, abs=5e-5)
 
 
 def test_published_clusters():
     """Figure 2a of the paper, the relational part; with seeds that lead to it."""
-    asked = {"k": 2, "quasi": [*EXAMPLE], "hierarchies": WORLD}
+    asked = {"k": 2, "quasi": {**dict.fromkeys(EXAMPLE), **WORLD}}
     result = pdanon.cluster(EXAMPLE, **asked, random_state=0)
     europe = [((19, 22), "Europe", "M")] * 2 + [((28, 39), "Europe", "F")] * 2
     assert "classes    3, the smallest of 2 rows\n" in repr(result)

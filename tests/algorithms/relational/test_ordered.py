@@ -39,9 +39,7 @@ def test_ages_are_ranges_without_gaps_or_escapes():
 
 def test_a_hierarchy_wins():
     frame = pd.DataFrame({"q": ordered(["b", "a", "c", "c"], ["c", "b", "a"])})
-    result = pdanon.mondrian(
-        frame, k=2, quasi=["q"], hierarchies={"q": {"*": {"ab": ["a", "b"], "C": ["c"]}}}
-    )
+    result = pdanon.mondrian(frame, k=2, quasi={"q": {"*": {"ab": ["a", "b"], "C": ["c"]}}})
     assert result.frame["q"].tolist() == ["ab", "ab", "c", "c"]
 
 

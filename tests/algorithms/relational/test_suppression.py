@@ -41,9 +41,10 @@ def run(name, frame, **asked):
 def test_any_table(name, table, k, share):
     kinds, rows = table
     k = min(k, len(rows))
-    frame, trees = frame_of(kinds, rows), hierarchies_of(kinds)
-    result = run(name, frame, k=k, hierarchies=trees, max_suppressed=share)
-    without = run(name, frame, k=k, hierarchies=trees)
+    frame = frame_of(kinds, rows)
+    quasi = dict.fromkeys(frame) | hierarchies_of(kinds)
+    result = run(name, frame, k=k, quasi=quasi, max_suppressed=share)
+    without = run(name, frame, k=k, quasi=quasi)
     # The guarantee, recounted; what is suppressed is a class of its own, or of k rows and more.
     published = released(result.frame)
     assert naive.smallest(published) >= k
@@ -73,7 +74,7 @@ def test_the_order_of_rows_does_not_matter(name, table, seed):
     kinds, rows = table
     frame = frame_of(kinds, rows)
     order = np.random.default_rng(seed).permutation(len(rows))
-    asked = {"hierarchies": hierarchies_of(kinds), "max_suppressed": 0.4}
+    asked = {"quasi": dict.fromkeys(frame) | hierarchies_of(kinds), "max_suppressed": 0.4}
     whole = run(name, frame, **asked).frame
     pd.testing.assert_frame_equal(run(name, frame.iloc[order], **asked).frame, whole.iloc[order])
 
@@ -83,10 +84,10 @@ def test_the_order_of_rows_does_not_matter(name, table, seed):
 def test_full_subtree_loses_no_more_than_incognito(table, k, share):
     """The levels of all columns are among its recodings."""
     kinds, rows = table
-    asked = {"k": min(k, len(rows)), "hierarchies": hierarchies_of(kinds), "max_suppressed": share}
-    losses = [
-        run(name, frame_of(kinds, rows), **asked).loss.iloc[0] for name in ("full_subtree", "incognito")
-    ]
+    frame = frame_of(kinds, rows)
+    quasi = dict.fromkeys(frame) | hierarchies_of(kinds)
+    asked = {"k": min(k, len(rows)), "quasi": quasi, "max_suppressed": share}
+    losses = [run(name, frame, **asked).loss.iloc[0] for name in ("full_subtree", "incognito")]
     assert losses[0] <= losses[1]
 
 
@@ -97,7 +98,7 @@ def test_full_subtree_hides_the_last_row_that_may_not_be_suppressed():
         "town": {"*": {"A": ["a", "b"], "B": ["c", "d"]}},
         "street": {"*": {"U": ["u", "v"], "W": ["w", "x"]}},
     }
-    result = run("full_subtree", frame, hierarchies=trees)
+    result = run("full_subtree", frame, quasi=trees)
     assert [*result.frame.agg("".join, axis=1)] == ["AU", "Ax", "AU", "AU", "Ax"]
     assert result.loss["NCP_relational"] == pytest.approx(0.4)
 
@@ -131,7 +132,7 @@ def test_rows_that_widen_their_class_are_suppressed():
             "town": [*["a"] * 10, "x", "y", *["b"] * 10, "v", "w"],
         }
     )
-    asked = {"k": 4, "hierarchies": {"town": {"*": [*"abvwxy"]}}}
+    asked = {"k": 4, "quasi": dict.fromkeys(frame) | {"town": {"*": [*"abvwxy"]}}}
     assert run("mondrian", frame, **asked).loss["NCP_relational"] == pytest.approx(1 / 3)
     result = run("mondrian", frame, max_suppressed=4 / 24, **asked)
     assert result.groups.tolist() == [*[0] * 10, 1, 1, *[2] * 10, 1, 1]
@@ -150,7 +151,7 @@ def test_suppressed_values_look_like_all_of_a_column():
         }
     )
     tree = {"*": {"Europe": ["Spain", "France", "Greece"], "Africa": ["Mali"]}}
-    result = pdanon.incognito(frame, k=2, quasi=[*frame], hierarchies={"origin": tree}, max_suppressed=0.4)
+    result = pdanon.incognito(frame, k=2, quasi={**dict.fromkeys(frame), "origin": tree}, max_suppressed=0.4)
     nothing = pd.Interval(1, 9, closed="both"), "i .. v", "*", "(f,m,x)"
     assert [*result.frame.itertuples(index=False, name=None)] == [
         *[(pd.Interval(1, 1, closed="both"), "i", "Spain", "m")] * 3,
@@ -202,7 +203,7 @@ def test_adult(name, data):
     frame = pq.read_table(path, columns=quasi).to_pandas()
     trees = {column: data / "hierarchies" / f"adult_hierarchy_{column}.csv" for column in quasi}
     rows = frame if name not in RANDOM else frame.iloc[:5000]
-    asked = {"k": 10, "quasi": quasi, "hierarchies": trees}
+    asked = {"k": 10, "quasi": {**dict.fromkeys(quasi), **trees}}
     without = run(name, rows, **asked).loss["NCP_relational"]
     result = run(name, rows, max_suppressed=0.05, **asked)
     sizes = result.frame[quasi].astype(str).value_counts()

@@ -48,7 +48,7 @@ algorithms = pytest.mark.parametrize("name", RT)
 
 
 def run(name, frame, **asked):
-    arguments = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
+    arguments = {"k": 2, "m": 2, "quasi": {**dict.fromkeys(QUASI), "region": WORLD}} | OWN[name]
     return RT[name](frame, **gathered(arguments | asked))
 
 
@@ -520,9 +520,9 @@ def test_what_is_not_published_is_not_released(name, write):
     frame = frame.assign(city=cities.add_categories([f"{SECRET}-none"]), items=items)
     tree = {"any": {"rare": [f"{SECRET}-a", f"{SECRET}-b"], "often": ["u"]}}
     asked = {"delta": 1.0} if "bound" in name else {}
-    asked |= {"hierarchies": {"city": {"everywhere": [f"{SECRET}-0", f"{SECRET}-1"]}}}
+    asked |= {"quasi": {"city": {"everywhere": [f"{SECRET}-0", f"{SECRET}-1"]}}}
     asked |= {"parts": 1} if name == "tfirst" else {}
-    result = run(name, frame, k=11, quasi=["city"], transaction="apriori", hierarchy=tree, **asked)
+    result = run(name, frame, k=11, transaction="apriori", hierarchy=tree, **asked)
     assert set(result.frame["city"]) == {"everywhere"}
     assert frozenset().union(*rows_of(result.frame)) == {"rare", "u"}
     assert SECRET.encode() not in write(result.frame)
@@ -568,7 +568,7 @@ def test_function_and_method_are_one(name):
     assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
     assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
     result = run(name, frame)
-    asked = {"k": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
+    asked = {"k": 2, "quasi": {**dict.fromkeys(QUASI), "region": WORLD}} | OWN[name]
     pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
     assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])}
     assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
@@ -598,7 +598,7 @@ def test_informs(merge, data):
     frame = pdanon.read_parquet(path).drop(columns="DUPERSID")
     quasi = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"]
     trees = {"DOBYY": data / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"}
-    asked = {"k": 25, "quasi": quasi, "hierarchies": trees, "random_state": 0}
+    asked = {"k": 25, "quasi": {**dict.fromkeys(quasi), **trees}, "random_state": 0}
     result = pdanon.rum_bound(frame, **asked, delta=0.65, merge=merge)
     assert 0 < result.loss["NCP_relational"] <= 0.65
     counts = Counter()

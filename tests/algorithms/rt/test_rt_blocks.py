@@ -49,7 +49,7 @@ from pdanon.itemsets import threads
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
 
 KINDS = ["range", "set", WORLD]
-ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
+ASKED = {"k": 2, "m": 2, "quasi": {**dict.fromkeys(QUASI), "region": WORLD}, "random_state": 0}
 merges = st.sampled_from(["R", "T", "RT"])
 
 
@@ -86,7 +86,7 @@ def evenly(table, rows, parts):
 @settings(max_examples=examples(60))
 @given(datasets(least=1, most=40), st.integers(1, 12))
 def test_blocks_are_few_and_alike_in_size(rows, most):
-    table = QuasiTable.of(frame_with(rows), QUASI, {"region": WORLD})
+    table = QuasiTable.of(frame_with(rows), dict.fromkeys(QUASI) | {"region": WORLD})
     blocks = cut_evenly(table, most)
     sizes = [len(block) for block in blocks]
     assert sorted(np.concatenate(blocks)) == [*range(len(rows))]
@@ -99,7 +99,7 @@ def test_blocks_are_few_and_alike_in_size(rows, most):
 
 
 def test_no_rows_are_one_block():
-    table = QuasiTable.of(frame_with([]), QUASI, {"region": WORLD})
+    table = QuasiTable.of(frame_with([]), dict.fromkeys(QUASI) | {"region": WORLD})
     assert [block.tolist() for block in cut_evenly(table, 4)] == [[]]
     assert len(run(frame_with([]), block_rows=4).frame) == 0
 
@@ -280,7 +280,7 @@ def test_workers_of_dask(tmp_path):
 def test_blocks_do_not_share_chance():
     """Two blocks of equal rows are clustered differently, and both as the same seed did before."""
     frame = frame_with([(number, "k", "a", frozenset("uv")) for number in range(12)] * 8)
-    asked = {"quasi": ["age"], "hierarchies": None, "delta": 0.5}
+    asked = {"quasi": ["age"], "delta": 0.5}
     one = run(frame, **asked, block_rows=48, random_state=1)
     assert_equal(run(frame, **asked, block_rows=48, random_state=1), one)
     other = run(frame, **asked, block_rows=48, random_state=np.random.default_rng(1))
@@ -399,7 +399,7 @@ def test_policy(tmp_path):
     pdanon.to_parquet(frame, tmp_path / "people.parquet")
     (tmp_path / "policy.toml").write_text(POLICY)
     result = pdanon.Policy.from_toml(tmp_path / "policy.toml").run()
-    asked = {"quasi": ["age", "city"], "hierarchies": None, "delta": 0.7, "block_rows": 20}
+    asked = {"quasi": ["age", "city"], "delta": 0.7, "block_rows": 20}
     alone = run(frame.drop(columns=["region", "other"]), **asked)
     assert rows_of(result.frame) == rows_of(alone.frame)
     pd.testing.assert_series_equal(result.loss, alone.loss)
@@ -467,7 +467,7 @@ def test_informs(block_rows, data):
     frame = pdanon.read_parquet(path).drop(columns="DUPERSID")
     quasi = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"]
     trees = {"DOBYY": data / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"}
-    asked = {"k": 25, "quasi": quasi, "hierarchies": trees, "random_state": 0, "delta": 0.5}
+    asked = {"k": 25, "quasi": {**dict.fromkeys(quasi), **trees}, "random_state": 0, "delta": 0.5}
     result = pdanon.rum_bound(frame, **asked, block_rows=block_rows)
     assert 0 < result.loss["NCP_relational"] <= 0.5
     counts = Counter()

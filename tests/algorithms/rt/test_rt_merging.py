@@ -49,7 +49,7 @@ def protected():
 
 
 def table_of(frame, hierarchies=WORLD, quasi=QUASI):
-    return QuasiTable.of(frame, quasi, hierarchies)
+    return QuasiTable.of(frame, dict.fromkeys(quasi) | (hierarchies or {}))
 
 
 def merging(frame, groups=FIRST, hierarchies=WORLD, quasi=QUASI):
@@ -90,7 +90,7 @@ FIGURES = {  # delta and merge; quasi-identifiers, loss, and the items where no 
     "2d": (0.8, "T", [ALL, ALL, *EUROPE[2:], ALL, ALL], 0.7647, {}),
     "2b": (1.0, "R", [ALL] * 6, 1.0, {}),
 }
-ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": WORLD}
+ASKED = {"k": 2, "m": 2, "quasi": {**dict.fromkeys(QUASI), **WORLD}}
 
 
 @pytest.mark.parametrize("figure", FIGURES)
@@ -216,7 +216,7 @@ def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
 
 
 def transactions(frame, k, m, tum):
-    asked = {"k": k, "m": m, "quasi": COLUMNS, "hierarchies": {"region": TREE}}
+    asked = {"k": k, "m": m, "quasi": {**dict.fromkeys(COLUMNS), "region": TREE}}
     items = pdanon.Transaction(tum=tum, refine=False)
     return Dataset.of(frame, None, **asked, transaction=items).transactions
 
@@ -258,7 +258,7 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     rows, clusters = given_rows
     frame, _, table, items = encoded(rows, clusters)
     pcta = naive.Pcta(items, 2, 2)
-    asked = {"k": 2, "quasi": COLUMNS, "hierarchies": {"region": TREE}, "random_state": 1}
+    asked = {"k": 2, "quasi": {**dict.fromkeys(COLUMNS), "region": TREE}, "random_state": 1}
     asked |= {"transaction": pdanon.Transaction(order=order, refine=False)}
     start = pdanon.rfirst(frame, m=2, **asked)
     clusters = sorted(

@@ -109,7 +109,7 @@ def test_a_bound_of_items_that_only_refined_ones_keep():
 def test_utility_loss_that_is_bounded_does_not_rise(rows):
     """NCP is what falls: a class whose bounded loss would rise by that stays as it was."""
     frame = frame_with(rows)
-    asked = {"k": 2, "m": 2, "quasi": ["age"], "hierarchies": None}
+    asked = {"k": 2, "m": 2, "quasi": ["age"]}
     kinds = [pdanon.Transaction(tum="UL", refine=refine) for refine in (False, True)]
     sides = [Dataset.of(frame, None, **asked, transaction=items).transactions for items in kinds]
     members = np.arange(len(rows))

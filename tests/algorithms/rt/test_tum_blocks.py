@@ -19,7 +19,7 @@ from pdanon.algorithms.rt.rum_bound import allowed_losses, sum_steps
 
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")  # of the other columns
 
-ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
+ASKED = {"k": 2, "m": 2, "quasi": {**dict.fromkeys(QUASI), "region": WORLD}, "random_state": 0}
 
 
 def run(frame, **asked):
