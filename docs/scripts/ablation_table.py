@@ -267,7 +267,7 @@ class Mechanism:
     clock: int = 1  # of processor time; 2: of elapsed time
 
 
-MOVES = "_kernels/set_moves.py:"
+MOVES, ANNEALING = "_kernels/set_moves.py:", "_kernels/set_annealing.py:"
 STATE, CLUSTERS = "algorithms/states/sets_search.py:", "algorithms/states/clusters.py:"
 LOCAL, GROUPS = "_kernels/local_recoding.py:", "_kernels/row_groups.py:"
 SETS = (
@@ -296,14 +296,22 @@ MECHANISMS = [
     Mechanism(
         "annealing of sets",
         "refine, refine=True",
-        ("_kernels/set_annealing.py", f"{STATE}_anneals _anneal _anneal_once _begin_annealing _repair"),
+        (
+            f"{ANNEALING}Annealing _price begin _settle _shuffle _flip _add _add_single _add_triple sweep",
+            f"{ANNEALING}_lack_after_leaving _fill_changes _open_targets _list_targets _list_pairs _worst",
+            f"{ANNEALING}_at_places _lack_after_joining _price_triples _move_triples _move _step",
+            f"{STATE}_anneals _anneal _anneal_once _begin_annealing _repair",
+        ),
         annealing,
         ("balanced", "NCP", "m=3"),
     ),
     Mechanism(
         "annealing of constraints",
         "the same, with constraints",
-        ("_kernels/constraint_annealing.py",),
+        (
+            f"{ANNEALING}_is_repeated _sum_lacks _list_candidates _list_words _count_with",
+            f"{ANNEALING}_add_own _add_other _step_constrained",
+        ),
         annealing,
         ("constraints", "constraints, NCP"),
     ),

@@ -15,15 +15,17 @@ cdef class Annealing(State):
     cdef float64s odds
     # For supports of pairs and triples.
     cdef unsigned long long[:, ::1] low  # bits of the clusters whose support with each cluster is below k
-    cdef int64s short  # what the supports of each cluster, alone and in pairs, lack in total
+    cdef int64s short  # what the supports of each cluster, alone and in pairs, lack in total; or its constraints
     cdef long long[:, ::1] short_pairs  # what the triples with each pair of clusters lack, the larger first
     cdef int64s short_triples  # what the triples with each cluster lack in total
     # Work space; `brought` is 0 between two moves.
     cdef int64s brought  # support of each cluster in the rows of the item without the new cluster
     cdef int64s changes  # change of `lack` by pairs, for each new cluster
-    cdef int64s lacks  # change of `lack` by the rest
+    cdef int64s lacks  # change of `lack` by the rest, or by constraints
     cdef float64s floors  # lower bound on the cost of a move to each cluster without `changes`
     cdef unsigned long long[::1] open  # bits of the clusters that the item may still move to
+    cdef unsigned long long[::1] words  # words that are not 0 of the rows with all other clusters of an image
+    cdef int64s at  # their positions
     cdef int[:, ::1] triples  # pairs of clusters in rows of the item, and their number of rows
 
 
@@ -49,8 +51,3 @@ cdef inline bint admits(long long b, long long x, long long empty, Annealing clu
     if b == clusters.label[x]:
         return False
     return b == empty if clusters.size[b] == 0 else clusters.home[b] == clusters.block[x]
-
-
-cdef void begin(Annealing clusters) noexcept nogil
-cdef void settle(long long a, long long b, Annealing clusters) noexcept nogil
-cdef void shuffle(Annealing clusters) noexcept nogil

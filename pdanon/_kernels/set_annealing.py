@@ -1,11 +1,12 @@
-"""Annealing of sets: items move at random between clusters, and rare supports of clusters have a price.
+"""Annealing of sets: items move at random between clusters, and rare supports have a price.
 
-The supports of all clusters, pairs and, if needed, triples are exact after each move. ``lack`` is what rare
-supports, those in (0, k), lack to k in total. Clusters are safe if it is 0.
+The supports of all clusters, pairs and, if needed, triples are exact after each move; with constraints, those
+of their images are. ``lack`` is what rare supports, those in (0, k), lack to k in total. Clusters are safe if
+it is 0.
 
 A move costs the change of the loss, plus a penalty for each row that is lacking. The item chooses its new
-cluster with a probability that falls with these costs. Costs of moves assume that no row of the item contains
-the new cluster, if it is rare with one or two clusters of the row. They are exact otherwise.
+cluster with a probability that falls with these costs. Costs of moves are exact, with an exception: they
+assume that no row of the item contains the new cluster, if it is rare with one or two clusters of the row.
 """
 
 from math import comb
@@ -20,6 +21,7 @@ from cython import (
     cfunc,
     double as float64,
     exceptval,
+    final,
     inline,
     int as int32,
     longlong as int64,
@@ -28,7 +30,7 @@ from cython import (
     ulonglong as uint64,
     void,
 )
-from cython.cimports.pdanon._kernels.counting import Rows, first_bit
+from cython.cimports.pdanon._kernels.counting import Rows, first_bit, weigh
 from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
 from cython.cimports.pdanon._kernels.set_annealing import admits, cost_with
 from cython.cimports.pdanon._kernels.set_moves import (
@@ -36,24 +38,30 @@ from cython.cimports.pdanon._kernels.set_moves import (
     State,
     clear,
     clusters_beside,
+    contains,
+    contains_member,
     distance,
     enter,
     first_empty,
     lacking,
+    mark_rows,
+    recount_constraints,
     spot,
+    support_after,
     tally,
     tally_pairs,
 )
 from numpy.typing import NDArray
 
-__all__ = ["Annealing", "count", "sweep"]
+__all__ = ["Annealing", "begin", "sweep"]
 
 Array = NDArray[Any]
 
 
-# --- The state, and what annealings of supports and of constraints have in common
+# --- The state
 
 
+@final
 @cclass
 class Annealing(State):
     """Clusters, their supports, and the best safe clusters so far; a state of the balanced loss."""
@@ -69,6 +77,7 @@ class Annealing(State):
         self.order = np.flatnonzero(np.asarray(self.label) >= 0)
         self.targets, self.short, self.short_triples = np.zeros((3, slots), np.int64)
         self.brought, self.changes, self.lacks = np.zeros((3, slots), np.int64)
+        self.words, self.at = (np.zeros(self.bits.shape[1], each) for each in (np.uint64, np.int64))
         self.cost, self.costs, self.odds, self.floors = np.zeros((4, slots))
         self.open = np.zeros((slots + 63) // 64, np.uint64)
         self.low = np.full((pairs, (slots + 63) // 64), np.uint64(2**64 - 1))
@@ -112,14 +121,10 @@ def _price(c: int64, clusters: Annealing) -> float64:
     return clusters.cost[c]
 
 
-def begin(clusters: Annealing) -> void:
-    """Compute the loss of the clusters, which are the best so far."""
-    for c in range(clusters.size.shape[0]):
-        clusters.total += _price(c, clusters)
-    clusters.least = clusters.total
-
-
-def settle(a: int64, b: int64, clusters: Annealing) -> void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _settle(a: int64, b: int64, clusters: Annealing) -> void:
     """Compute the loss after a move between two clusters; store the clusters if they are the best so far."""
     clusters.total -= clusters.cost[a] + clusters.cost[b]
     clusters.total += _price(a, clusters) + _price(b, clusters)
@@ -128,7 +133,10 @@ def settle(a: int64, b: int64, clusters: Annealing) -> void:
         clusters.found[:] = clusters.label
 
 
-def shuffle(clusters: Annealing) -> void:
+@cfunc
+@nogil
+@exceptval(check=False)
+def _shuffle(clusters: Annealing) -> void:
     """Put the items that move in random order."""
     j: int64
     for i in range(clusters.order.shape[0] - 1, 0, -1):
@@ -196,25 +204,21 @@ def _add_triple(c: int64, d: int64, e: int64, rows: int64, clusters: Annealing) 
         clusters.short_pairs[max(d, e), min(d, e)] += change
 
 
-def count(clusters: Annealing, rows: Rows, space: Space) -> None:
-    """Count the supports for the first time. The clusters must be safe: they are the best so far."""
+def begin(clusters: Annealing) -> None:
+    """Prepare the first moves. The clusters are counted and safe: they are the best so far."""
     with nogil:
         for c in range(clusters.co.shape[0]):
             _flip(c, c, clusters)
-        for row in range(rows.weights.shape[0]):
-            n = clusters_beside(-1, row, clusters.label, rows, space)
-            for i in range(n):
-                _add_single(space.near[i], rows.weights[row], clusters)
-                for j in range(i):
-                    _add(space.near[i], space.near[j], rows.weights[row], clusters)
-                    for one in range(j if clusters.largest == 3 else 0):
-                        _add_triple(
-                            space.near[i], space.near[j], space.near[one], rows.weights[row], clusters
-                        )
-        begin(clusters)
+            for d in range(c if c < clusters.top else 0):
+                if clusters.co[c, d] >= clusters.k:
+                    _flip(c, d, clusters)
+                    _flip(d, c, clusters)
+        for c in range(clusters.size.shape[0]):
+            clusters.total += _price(c, clusters)
+        clusters.least = clusters.total
 
 
-# --- Moves
+# --- Moves, with prices of rare sets, pairs and triples
 
 
 @cfunc
@@ -485,7 +489,7 @@ def _move(
     _add_single(a, -lost, clusters)
     _add_single(b, gained, clusters)
     enter(x, b, clusters)
-    settle(a, b, clusters)
+    _settle(a, b, clusters)
 
 
 @cfunc
@@ -526,14 +530,194 @@ def _step(
     clear(n_touched, n_pairs, space)
 
 
+# --- Moves, with prices of rare constraints
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _is_repeated(position: int64, constraint: int64, clusters: Annealing) -> bint:
+    """Return whether an item before ``position`` in a constraint has the same cluster."""
+    for other in range(clusters.bounds[constraint], position):
+        if clusters.label[clusters.itemsets[other]] == clusters.label[clusters.itemsets[position]]:
+            return True
+    return False
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _sum_lacks(a: int64, clusters: Annealing) -> int64:
+    """Return what the rare constraints with cluster a lack; sum in ``short`` what the others lack."""
+    own = 0
+    for c in range(clusters.top):
+        clusters.short[c] = 0
+    for constraint in range(clusters.met.shape[0] if clusters.lack else 0):
+        lack = lacking(clusters.met[constraint], clusters.k)
+        if lack and contains_member(a, constraint, clusters):
+            own += lack
+        elif lack:
+            for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
+                c = clusters.label[clusters.itemsets[position]]
+                if c >= 0 and not _is_repeated(position, constraint, clusters):
+                    clusters.short[c] += lack
+    return own
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_candidates(x: int64, penalty: float64, most: float64, clusters: Annealing, space: Space) -> int64:
+    """List in ``targets`` the clusters that x may move to for less than ``most``; return their number."""
+    # ``costs`` has the change of the loss. The move ends all that the constraints with both clusters lack, at
+    # the best.
+    a = clusters.label[x]
+    own = _sum_lacks(a, clusters)
+    empty = -1 if clusters.size[a] == clusters.mass[x] else first_empty(clusters.top, clusters.size)
+    n: int64 = 0
+    left = -clusters.cost[a]
+    left += cost_with(a, x, -1, clusters)
+    for b in range(min(clusters.top + 1, clusters.size.shape[0])):
+        space.refused[b] = True
+        if not admits(b, x, empty, clusters):
+            continue
+        cost = left - clusters.cost[b]
+        cost += cost_with(b, x, 1, clusters)
+        if cost - penalty * (own + clusters.short[b]) < most:
+            clusters.costs[n], clusters.targets[n], clusters.lacks[b] = cost, b, 0
+            space.refused[b] = False
+            n += 1
+    return n
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _list_words(constraint: int64, x: int64, clusters: Annealing, space: Space) -> int64:
+    """List in ``words`` the rows with all clusters of a constraint but that of x; return their number."""
+    # x has left its cluster. Words that are 0 are left out.
+    a = clusters.label[x]
+    n: int64 = 0
+    word: uint64
+    for i in range(clusters.bits.shape[1]):
+        word = ~cast(uint64, 0)
+        for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
+            c = clusters.label[clusters.itemsets[position]]
+            if c >= 0 and clusters.itemsets[position] != x:
+                word &= space.left[i] if c == a else clusters.bits[c, i]
+        if word:
+            clusters.words[n], clusters.at[n] = word, i
+            n += 1
+    return n
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _count_with(b: int64, n_words: int64, clusters: Annealing, rows: Rows, space: Space) -> int64:
+    """Count the rows in ``words`` that x or cluster b has, up to k; b may be -1."""
+    total = 0
+    for j in range(n_words):
+        i = clusters.at[j]
+        word = clusters.words[j] & (space.brought[i] | (clusters.bits[b, i] if b >= 0 else 0))
+        if word:
+            total += weigh(word, 64 * i, clusters.k - total, rows)
+            if total >= clusters.k:
+                return clusters.k
+    return total
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add_own(constraint: int64, x: int64, n: int64, clusters: Annealing, rows: Rows, space: Space) -> int64:
+    """Add the changes by a constraint with x to ``lacks``; return the change for all targets."""
+    before = lacking(clusters.met[constraint], clusters.k)
+    n_words = _list_words(constraint, x, clusters, space)
+    if _count_with(-1, n_words, clusters, rows, space) >= clusters.k:
+        return -before
+    for j in range(n):
+        b = clusters.targets[j]
+        if contains_member(b, constraint, clusters):
+            support = support_after(constraint, x, b, clusters, rows, space)
+        else:
+            support = _count_with(b, n_words, clusters, rows, space)
+        clusters.lacks[b] += lacking(support, clusters.k)
+    return -before
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _add_other(
+    constraint: int64, x: int64, leaves: bint, clusters: Annealing, rows: Rows, space: Space
+) -> int64:
+    """Add the changes by a constraint without x to ``lacks``; return the change for all targets."""
+    # ``leaves``: whether it has another item of the cluster of x.
+    k = clusters.k
+    before = lacking(clusters.met[constraint], k)
+    after = before
+    if leaves:
+        support = support_after(constraint, x, -1, clusters, rows, space)
+        if support >= k:
+            return -before
+        after = lacking(support, k)
+    for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
+        b = clusters.label[clusters.itemsets[position]]
+        if b >= 0 and not space.refused[b] and not _is_repeated(position, constraint, clusters):
+            support = support_after(constraint, x, b, clusters, rows, space)
+            clusters.lacks[b] += lacking(support, k) - after
+    return after - before
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _step_constrained(
+    x: int64,
+    temperature: float64,
+    penalty: float64,
+    clusters: Annealing,
+    rows: Rows,
+    space: Space,
+) -> void:
+    """Move an item to a cluster that is chosen at random, or leave it where it is."""
+    a = clusters.label[x]
+    n = _list_candidates(x, penalty, COLD * temperature, clusters, space)
+    if n == 0:
+        return
+    mark_rows(x, clusters, rows, space)
+    change = 0
+    for constraint in range(clusters.met.shape[0]):
+        leaves = contains_member(a, constraint, clusters)
+        if leaves and contains(x, constraint, clusters):
+            change += _add_own(constraint, x, n, clusters, rows, space)
+        elif leaves or clusters.met[constraint] < clusters.k:  # other supports can only rise
+            change += _add_other(constraint, x, leaves, clusters, rows, space)
+    for j in range(n):
+        clusters.costs[j] += penalty * (change + clusters.lacks[clusters.targets[j]])
+    j = choose(clusters.costs, clusters.odds, n, temperature, address(clusters.random))
+    if j >= 0:
+        b = clusters.targets[j]
+        clusters.bits[a, :] = space.left
+        for i in range(clusters.bits.shape[1]):
+            clusters.bits[b, i] |= space.brought[i]
+        enter(x, b, clusters)
+        recount_constraints(x, a, b, clusters, rows, space)
+        _settle(a, b, clusters)
+
+
 def sweep(temperature: float64, penalty: float64, clusters: Annealing, rows: Rows, space: Space) -> None:
     """Move each item once, in random order."""
     with nogil:
-        shuffle(clusters)
+        _shuffle(clusters)
         bound = COLD * temperature + penalty * _worst(clusters)
         for i in range(clusters.order.shape[0]):
             x = clusters.order[i]
             a = clusters.label[x]
+            if clusters.largest == 0:
+                _step_constrained(x, temperature, penalty, clusters, rows, space)
+                continue
             # An item of its own, where the cheapest set costs more than any gain.
             if clusters.size[a] == 1 and clusters.short[a] + clusters.short_triples[a] == 0:
                 if (2.0 + clusters.change) * clusters.worth[x] > bound:

@@ -127,8 +127,33 @@ cdef inline void span_without(long long x, State state) noexcept nogil:
                 state.rest_to = max(state.rest_to, state.rank[y])
 
 
+cdef inline bint contains(long long item, long long constraint, State state) noexcept nogil:
+    """Return whether a constraint contains an item."""
+    cdef long long position
+    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+        if state.itemsets[position] == item:
+            return True
+    return False
+
+
+cdef inline bint contains_member(long long cluster, long long constraint, State state) noexcept nogil:
+    """Return whether a constraint contains an item of a cluster."""
+    cdef long long position
+    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+        if state.label[state.itemsets[position]] == cluster:
+            return True
+    return False
+
+
 cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil
 cdef long long tally_pairs(long long x, int64s label, Rows rows, Space space) noexcept nogil
 cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept nogil
+cdef void mark_rows(long long x, State state, Rows rows, Space space) noexcept nogil
+cdef long long support_after(
+    long long constraint, long long x, long long b, State state, Rows rows, Space space
+) noexcept nogil
+cdef void recount_constraints(
+    long long x, long long a, long long b, State state, Rows rows, Space space
+) noexcept nogil

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from cython import (
-    Py_ssize_t,
     bint,
     cast,
     cclass,
@@ -37,6 +36,8 @@ from cython.cimports.pdanon._kernels.counting import Code, Numbers, Rows, int64s
 from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import (
     clusters_beside,
+    contains,
+    contains_member,
     distance,
     distance_with,
     first_empty,
@@ -176,42 +177,21 @@ def _flip(cluster: int64, row: int64, state: State) -> void:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _recount(constraint: int64, state: State, rows: Rows) -> void:
+def _recount(constraint: int64, state: State, rows: Rows, space: Space) -> void:
     """Count the support of the image of a constraint again, up to k."""
-    # A constraint without a published item has support 0.
-    k = state.k
-    total = 0
-    constraint_end = state.bounds[constraint + 1]
-    word: uint64
-    published = False
-    for position in range(state.bounds[constraint], constraint_end):
-        if state.label[state.itemsets[position]] >= 0:
-            published = True
-    for i in range(state.bits.shape[1] if published else 0):
-        word = ~cast(uint64, 0)
-        for position in range(state.bounds[constraint], constraint_end):
-            cluster = state.label[state.itemsets[position]]
-            if cluster >= 0:
-                word &= state.bits[cluster, i]
-        total += weigh(word, 64 * i, k - total, rows)
-        if total >= k:
-            break
-    total = min(total, k)
-    state.lack += lacking(total, k) - lacking(state.met[constraint], k)
-    state.met[constraint] = total
+    now = support_after(constraint, -1, -1, state, rows, space)
+    state.lack += lacking(now, state.k) - lacking(state.met[constraint], state.k)
+    state.met[constraint] = now
 
 
-@cfunc
-@nogil
-@exceptval(check=False)
-def _recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows) -> void:
+def recount_constraints(x: int64, a: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
     """Count each constraint again that contains x, or an item of cluster a or b."""
     for constraint in range(state.met.shape[0]):
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             item = state.itemsets[position]
             cluster = state.label[item]
             if item == x or (cluster >= 0 and cluster in (a, b)):
-                _recount(constraint, state, rows)
+                _recount(constraint, state, rows, space)
                 break
 
 
@@ -254,7 +234,7 @@ def move_to(x: int64, b: int64, state: State, rows: Rows, space: Space) -> void:
                 _flip(b, row, state)
     enter(x, b, state)
     if constrained:
-        _recount_constraints(x, a, b, state, rows)
+        recount_constraints(x, a, b, state, rows, space)
 
 
 @cfunc
@@ -295,11 +275,11 @@ def count(begin: int64, end: int64, state: State, rows: Rows, space: Space) -> N
                     _flip(space.near[i], row, state)
 
 
-def count_constraints(state: State, rows: Rows) -> None:
+def count_constraints(state: State, rows: Rows, space: Space) -> None:
     """Count the supports of all constraints; needs the rows of all clusters."""
     with nogil:
         for constraint in range(state.met.shape[0]):
-            _recount(constraint, state, rows)
+            _recount(constraint, state, rows, space)
 
 
 # --- Constraints: find those that become rare when an item moves
@@ -309,10 +289,7 @@ def count_constraints(state: State, rows: Rows) -> None:
 # that contain another item of its cluster, and those with support 0.
 
 
-@cfunc
-@nogil
-@exceptval(check=False)
-def _mark_rows(x: int64, state: State, rows: Rows, space: Space) -> void:
+def mark_rows(x: int64, state: State, rows: Rows, space: Space) -> void:
     """Mark the rows of an item, and the rows of its cluster without it."""
     a = state.label[x]
     for i in range(state.bits.shape[1]):
@@ -330,64 +307,40 @@ def _mark_rows(x: int64, state: State, rows: Rows, space: Space) -> void:
             space.left[row >> 6] &= ~bit
 
 
-@cfunc
-@inline
-@nogil
-@exceptval(check=False)
-def _changed_word(i: Py_ssize_t, c: int64, a: int64, b: int64, state: State, space: Space) -> uint64:
-    """Return a word of the rows of cluster c as they would be after a move of the item from a to b."""
-    if c == a:
-        return space.left[i]
-    return state.bits[c, i] | (space.brought[i] if c == b else 0)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _is_rare(constraint: int64, x: int64, b: int64, state: State, rows: Rows, space: Space) -> bint:
-    """Return whether a constraint is rare after a move of x to b."""
-    a = state.label[x]
-    start, stop = state.bounds[constraint], state.bounds[constraint + 1]
-    k = state.k
+def support_after(constraint: int64, x: int64, b: int64, state: State, rows: Rows, space: Space) -> int64:
+    """Count the support of the image of a constraint, up to k, after a move of item x to cluster b."""
+    # The rows of x are marked. -1 for b is a new cluster. -1 for x leaves all items where they are. A
+    # constraint without a published item has support 0.
+    a = state.label[x] if x >= 0 else -1
     total = 0
-    published = False
-    for position in range(start, stop):
-        z = state.itemsets[position]
-        if (b if z == x else state.label[z]) >= 0:
-            published = True
-    for i in range(state.bits.shape[1] if published else 0):
+    n: int64 = 0
+    leaves: bint = False
+    joins: bint = False
+    word: uint64
+    space.token += 1
+    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+        c = state.label[state.itemsets[position]]
+        if state.itemsets[position] == x or (c >= 0 and c == b):
+            joins = True
+        elif c >= 0 and c == a:
+            leaves = True
+        elif c >= 0 and space.stamp[c] != space.token:
+            space.stamp[c] = space.token
+            space.near[n] = c
+            n += 1
+    for i in range(state.bits.shape[1] if n or leaves or joins else 0):
         word = ~cast(uint64, 0)
-        for position in range(start, stop):
-            z = state.itemsets[position]
-            c = b if z == x else state.label[z]
-            if c >= 0:
-                word &= _changed_word(i, c, a, b, state, space)
-        total += weigh(word, 64 * i, k - total, rows)
-        if total >= k:
-            return False
-    return total > 0
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _contains_member(cluster: int64, constraint: int64, state: State) -> bint:
-    """Return whether a constraint contains an item of a cluster."""
-    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
-        if state.label[state.itemsets[position]] == cluster:
-            return True
-    return False
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _contains(item: int64, constraint: int64, state: State) -> bint:
-    """Return whether a constraint contains an item."""
-    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
-        if state.itemsets[position] == item:
-            return True
-    return False
+        if leaves:
+            word = space.left[i]
+        if joins:
+            word &= space.brought[i] | (state.bits[b, i] if b >= 0 else 0)
+        for j in range(n):
+            word &= state.bits[space.near[j], i]
+        if word:
+            total += weigh(word, 64 * i, state.k - total, rows)
+            if total >= state.k:
+                return state.k
+    return total
 
 
 @cfunc
@@ -401,23 +354,24 @@ def _refuse(x: int64, state: State, rows: Rows, space: Space) -> void:
     n = min(state.top + 1, state.size.shape[0])
     for b in range(n):  # `_fill_gains` computes none for further slots
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
-    _mark_rows(x, state, rows, space)
+    mark_rows(x, state, rows, space)
+    k = state.k
     for constraint in range(state.met.shape[0]):
-        if _contains(x, constraint, state):
+        if contains(x, constraint, state):
             for b in range(n):
                 if not space.refused[b]:
-                    space.refused[b] = _is_rare(constraint, x, b, state, rows, space)
+                    space.refused[b] = 0 < support_after(constraint, x, b, state, rows, space) < k
             continue
-        holds_a: bint = a >= 0 and _contains_member(a, constraint, state)
+        holds_a: bint = a >= 0 and contains_member(a, constraint, state)
         if not holds_a and state.met[constraint]:
             continue
-        if holds_a and _is_rare(constraint, x, -1, state, rows, space):
+        if holds_a and 0 < support_after(constraint, x, -1, state, rows, space) < k:
             for b in range(n):
-                space.refused[b] = space.refused[b] or not _contains_member(b, constraint, state)
+                space.refused[b] = space.refused[b] or not contains_member(b, constraint, state)
         for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
             b = state.label[state.itemsets[position]]
             if b >= 0 and not space.refused[b]:
-                space.refused[b] = _is_rare(constraint, x, b, state, rows, space)
+                space.refused[b] = 0 < support_after(constraint, x, b, state, rows, space) < k
 
 
 # --- Losses of clusters, and counts that decide whether a move is safe

@@ -9,7 +9,7 @@ import pytest
 
 from kernels.arrays import csr, rows_of
 from kernels.test_sets import CHANGE, N_ITEMS, PATH, RANK, SLOTS, TIMES, draw_cases
-from pdanon._kernels import constraint_annealing
+from pdanon._kernels import set_annealing, set_moves
 
 LOSSES = [(0.0, 0), (-1.0, 1), (CHANGE, 3)]
 
@@ -17,11 +17,12 @@ LOSSES = [(0.0, 0), (-1.0, 1), (CHANGE, 3)]
 def annealing_of(naive, k, change, seed):
     rows = rows_of(naive.rows, naive.weights, N_ITEMS)
     itemsets, bounds = csr(naive.constraints)
-    clusters = constraint_annealing.ConstraintAnnealing(
+    words = len(naive.rows) // 64 + 1
+    clusters = set_annealing.Annealing(
         k=k,
         largest=0,
         loss=3,
-        words=len(naive.rows) // 64 + 1,
+        words=words,
         label=np.array(naive.labels, np.int64),
         slots=SLOTS,
         singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
@@ -35,8 +36,11 @@ def annealing_of(naive, k, change, seed):
         rank=RANK,
         path=np.array(PATH, np.int32),
     )
-    constraint_annealing.count(clusters, rows)
-    return clusters, rows
+    space = set_moves.Space(slots=SLOTS, largest=0, words=words)
+    set_moves.count(0, len(naive.rows), clusters, rows, space)
+    set_moves.count_constraints(clusters, rows, space)
+    set_annealing.begin(clusters)
+    return clusters, rows, space
 
 
 def supports(naive, labels):
@@ -50,12 +54,12 @@ def test_supports_are_exact_and_the_best_clusters_are_safe(change, loss):
     moved = unsafe = 0
     for seed, (_, naive, k) in enumerate(draw_cases(0, safe=True)):
         start, naive.loss = list(naive.labels), loss
-        clusters, rows = annealing_of(naive, k, change, seed + 1)
+        clusters, *arrays = annealing_of(naive, k, change, seed + 1)
         suppressed = sum(w for w, label in zip(naive.worth, start, strict=True) if label < 0)
         suppressed *= N_ITEMS - loss if loss < 2 else N_ITEMS + change  # the kernel leaves out these items
         least = naive.cost()
         for temperature in (20.0, 5.0, 1.0):
-            constraint_annealing.sweep(temperature, temperature / 2, clusters, rows)
+            set_annealing.sweep(temperature, temperature / 2, clusters, *arrays)
             state = clusters.state
             labels = state["label"].tolist()
             assert state["met"].tolist() == [min(each, k) for each in supports(naive, labels)]
@@ -82,10 +86,10 @@ def test_costs_are_exact(change, loss, penalty):
     lacking = 0
     for seed, (_, naive, k) in enumerate(draw_cases(0, safe=True)):
         naive.loss = loss
-        clusters, rows = annealing_of(naive, k, change, seed + 1)
-        constraint_annealing.sweep(50.0, 0.1, clusters, rows)
+        clusters, *arrays = annealing_of(naive, k, change, seed + 1)
+        set_annealing.sweep(50.0, 0.1, clusters, *arrays)
         for _ in range(30):
-            constraint_annealing.sweep(1e-7, penalty, clusters, rows)
+            set_annealing.sweep(1e-7, penalty, clusters, *arrays)
         labels = clusters.state["label"].tolist()
 
         def total(labels, naive=naive, k=k):
@@ -105,8 +109,8 @@ def test_equal_seeds_anneal_equally():
     _, naive, k = next(draw_cases(0, safe=True))
     found = []
     for seed in (5, 5, 7):
-        clusters, rows = annealing_of(naive, k, 0.0, seed)
+        clusters, *arrays = annealing_of(naive, k, 0.0, seed)
         for _ in range(20):
-            constraint_annealing.sweep(30.0, 1.0, clusters, rows)
+            set_annealing.sweep(30.0, 1.0, clusters, *arrays)
         found.append(clusters.state["label"].tolist())
     assert found[0] == found[1] != found[2]

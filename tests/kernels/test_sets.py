@@ -133,7 +133,7 @@ def state_of(naive, k, largest, m=None):
     half = len(naive.rows) // 2
     for begin, end in ((0, half), (half, len(naive.rows))):
         set_moves.count(begin, end, state, rows, space)
-    set_moves.count_constraints(state, rows)
+    set_moves.count_constraints(state, rows, space)
     return state, rows, space
 
 
@@ -244,7 +244,8 @@ def annealing_of(naive, k, m, change, seed):
         path=np.array(PATH, np.int32),
     )
     space = set_moves.Space(slots=SLOTS, largest=m, words=0)
-    set_annealing.count(clusters, rows, space)
+    set_moves.count(0, len(naive.rows), clusters, rows, space)
+    set_annealing.begin(clusters)
     return clusters, rows, space
 
 

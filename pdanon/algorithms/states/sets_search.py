@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon._kernels import constraint_annealing, set_annealing, set_moves
+from pdanon._kernels import set_annealing, set_moves
 from pdanon._kernels.rare_clusters import LargerItemsets
 from pdanon.algorithms.states.clusters import Clusters, first_members
 from pdanon.algorithms.weights import item_weights
@@ -313,7 +313,7 @@ class Refinement(TimedSearch):
             if begin and self.is_over():
                 return False
             set_moves.count(begin, end, self._state, self._rows, self._space)
-        set_moves.count_constraints(self._state, self._rows)
+        set_moves.count_constraints(self._state, self._rows, self._space)
         if self._state.lack or not self._larger_are_safe():
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
@@ -449,14 +449,11 @@ class Refinement(TimedSearch):
         n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
         slots = min(n, MOST_IN_CUBE if triples else _room(n_sets))
         options: dict[str, Any] = {"label": labels, "slots": slots, "seed": seed, **self._options}
-        sets: Any
-        if self._state.largest == 0:
-            sets = constraint_annealing.ConstraintAnnealing(**options)
-            constraint_annealing.count(sets, self._rows)
-            return sets, partial(constraint_annealing.sweep, clusters=sets, rows=self._rows)
         sets = set_annealing.Annealing(**options)
-        space = set_moves.Space(slots=slots, largest=3 if triples else 2, words=0)
-        set_annealing.count(sets, self._rows, space)
+        space = set_moves.Space(slots=slots, largest=self._state.largest, words=self._options["words"])
+        set_moves.count(0, len(self._index.weights), sets, self._rows, space)
+        set_moves.count_constraints(sets, self._rows, space)
+        set_annealing.begin(sets)
         return sets, partial(set_annealing.sweep, clusters=sets, rows=self._rows, space=space)
 
     def _move(self, order: Numbers) -> None:
