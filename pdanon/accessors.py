@@ -280,7 +280,7 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
     @wraps(function)
     def method(self: ByPerson, *args: Any, **options: Any) -> Anonymized:
         table = UnitTable.of(self._frame, *self._names)
-        plain = table.is_long and not self._counts and not column_labels(keep, "keep")
+        plain = table.is_long and not self._counts and not self._kept
         token = ONE_LABEL.set(not plain)
         try:
             return release_units(

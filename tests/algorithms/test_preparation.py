@@ -164,6 +164,7 @@ def test_steps_that_are_refused(steps, match):
 def test_a_limit_needs_rows_of_one_list():
     frame = frame_of([["a", "b"], ["a"], ["c"]] * 6)
     prepared = frame.txanon.prepare({"items": {"max_items": 1}})
-    assert not hasattr(type(prepared), "disassociate")
+    with pytest.raises(PdanonError, match="one list column, in rows"):
+        prepared.disassociate(k=3, m=2)
     with pytest.raises(PdanonError, match="one list column"):
         prepared.anonymize(pdanon.SensitiveGroups(p=2, sensitive=["c"]))
