@@ -28,7 +28,7 @@ COLUMNS += "| meaning, % | singles, % | pairs, % |"
 
 
 def releases(df: pd.DataFrame, tree: Path) -> dict[str, pdanon.Anonymized]:
-    sets = df.txanon.anonymize(k=5, m=2)
+    sets = df.txanon.anonymize(k=5, m=2, time_limit=600)
     chapters = pdanon.utility.by_level(tree, 1)
     within = df.txanon.coat(k=5, m=2, utility=chapters, max_suppressed=0.5)
     return {

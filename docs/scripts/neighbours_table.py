@@ -32,7 +32,7 @@ COLUMNS += "| rules kept, % | lost, % | false, % |"
 
 
 def releases(df: pd.DataFrame) -> Iterator[tuple[str, Anonymized]]:
-    yield "sets", df.txanon.anonymize(k=K, m=M, random_state=0)
+    yield "sets", df.txanon.anonymize(k=K, m=M, random_state=0, time_limit=600)
     yield "deletions", df.txanon.local_suppression(k=K, m=M, random_state=0)
     yield "mixture", df.txanon.local_suppression(k=K, m=M, deletion_price=PRICE, random_state=0)
 
