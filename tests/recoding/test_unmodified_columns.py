@@ -474,6 +474,24 @@ def test_what_cannot_be_judged_is_refused(keep, error, message):
         pdanon.keep(frame, *keep).rfirst("items", k=2, m=1, quasi=["RACE"])
 
 
+def test_reviewed_columns_are_a_step_beside_others():
+    frame = hospital(40)[["ZIP", "birth_year", "items"]]
+    assert repr(frame.txanon.keep("ZIP")) == "df.txanon.keep('ZIP'): 40 rows; no steps"
+    prepared = frame.txanon.prepare({"birth_year": {"band": 20}}).keep("ZIP").keep("birth_year")
+    assert repr(prepared).startswith("df.txanon.prepare(...).keep('ZIP', 'birth_year'): 40 rows; birth_year")
+    result = prepared.pcta("items", k=2, m=1)
+    assert result.unmodified.judged == ("ZIP", "birth_year")
+    assert result.parameters["prepared"] == "birth_year: band 20"
+    with pytest.warns(IdentifierWarning):  # the step holds for its own releases alone
+        assert frame.txanon.pcta("items", k=2, m=1).unmodified.judged == ()
+    with pytest.raises(AttributeError, match=r"no such method(.|\n)*did you mean 'pcta'"):
+        prepared.pctaa(k=2)
+    with pytest.raises(ParameterError, match="keep has no parameter 'columns'"):
+        pdanon.keep(frame, columns=["ZIP"])
+    with pytest.raises(ParameterError, match="keep needs frame"):
+        pdanon.keep()
+
+
 class Label:
     """A label of a column. Python calls a function for each look at it."""
 
