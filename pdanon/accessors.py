@@ -151,7 +151,8 @@ def by(
     4         2   tea
     """
     unit_positions(frame, unit, item, column)
-    return ByPerson(frame, unit, column, item, check_flag(counts, "counts"), column_labels(keep, "keep"))
+    names = unit, item, column
+    return ByPerson(frame, names, check_flag(counts, "counts"), column_labels(keep, "keep"))
 
 
 @holds_tables
@@ -163,15 +164,9 @@ class ByPerson:
     """
 
     def __init__(
-        self,
-        frame: pd.DataFrame,
-        unit: Hashable,
-        column: Hashable,
-        item: Hashable,
-        counts: bool,
-        keep: Sequence[Hashable],
+        self, frame: pd.DataFrame, names: tuple[Hashable, ...], counts: bool, keep: Sequence[Hashable]
     ) -> None:
-        self._frame, self._names, self._counts, self._kept = frame, (unit, item, column), counts, keep
+        self._frame, self._names, self._counts, self._kept = frame, names, counts, keep
 
     def __repr__(self) -> str:
         unit, item, column = self._names

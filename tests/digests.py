@@ -66,7 +66,7 @@ def of_algorithms(frame: pd.DataFrame, quasi: list[str], k: int) -> Calls:
         )
     asked = {
         "km": (KmAnonymity(k, 2), {}),
-        "max_named": (KmAnonymity(k, 2), {"max_named": 0.9}),
+        "max_named": (KmAnonymity(k, 2), {"max_loss": {"named": 0.9}}),
         "kkm": (KKm(**both), {}),
         "klm": (KLm(k=2, l=2, m=1, quasi=quasi[:1], sensitive=items[-1:]), {}),
         "k": (KAnonymity(k, quasi=quasi), {}),

@@ -131,7 +131,6 @@ def anonymize(
     utility: Any = None,
     loss: str | Callable[[pd.DataFrame, Anonymized], float] | Any = None,
     max_loss: Mapping[str, float] | None = None,
-    max_named: float | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     start: Anonymized | pd.DataFrame | None = None,
@@ -166,12 +165,10 @@ def anonymize(
         ``KmAnonymity`` and ``PrivacyConstraints``, ``"counts"`` for ``KKm`` and ``KLm``, and ``"NCP"`` for
         others. See the notes.
     max_loss : mapping, optional
-        Upper bounds on losses of the result by measure, such as ``{"pairs": 0.5}``. A release above a bound,
-        or an almost empty one, is then an error.
-    max_named : float, optional
-        Upper bound on the share of persons at risk whom an attacker with a sample names, in [0, 1], by
-        `attack` with ``sample="split"``. Releases are decided with a larger k as needed, and promise the
-        given k. Only for ``KmAnonymity`` and ``PrivacyConstraints``. See the notes.
+        Upper bounds by measure, such as ``{"pairs": 0.5}``: on losses of the result, and for ``KmAnonymity``
+        and ``PrivacyConstraints`` on ``"named"``, the share of persons at risk whom an attacker with a sample
+        names, by `attack` with ``sample="split"``. For it, releases are decided with a larger k as needed,
+        and promise the given k. A release above a bound, or an almost empty one, is then an error.
     time_limit : float
         Seconds for the search for a lower loss, above 0. Afterwards no further algorithm is started, and a
         running one is stopped. The first release, whatever its loss, may take ten times as long.
@@ -188,7 +185,7 @@ def anonymize(
     Anonymized
         The release with the lowest loss (ties: the first algorithm). ``tried`` has a row for each algorithm:
         ``algorithm, loss, seconds, reason``, and for items the losses that need no formula (``occurrences,
-        stands_for, singles, pairs, suppressed``); with ``max_named`` also ``named``. The reason explains a
+        stands_for, singles, pairs, suppressed``); if bounded, also ``named``. The reason explains a
         missing loss, an almost empty release, an unfinished refinement, or a loss near the lowest. The time
         limit has ended what ``cut_short`` and the repr of the result report.
 
@@ -196,7 +193,7 @@ def anonymize(
     ------
     InfeasibleError
         If no algorithm finds a release, or none does within ten times the time limit. If every release
-        exceeds a bound of ``max_loss`` or ``max_named``, or is almost empty while there are bounds.
+        exceeds a bound of ``max_loss``, or is almost empty while there are bounds.
     ParameterError
         If no algorithm supports the guarantee, the guarantee needs a hierarchy, or none of its algorithms
         uses the given hierarchy, blocks or labels. If a parameter is out of range.
@@ -244,9 +241,9 @@ def anonymize(
     is refined as well: so it never loses more by the named loss than the default does, without bounds and
     limits. An almost empty release, or one that is proven for fewer known items than requested, is last.
 
-    With ``max_named``, all algorithms are tried again with a larger k, half as large again each time, and the
-    k between the last two is narrowed down. ``parameters["decided_k"]`` is the larger. The share is that of
-    2,000 persons who hold m items (2 with constraints) that fewer than k rows hold, over four splits of rows.
+    With a bound on ``named``, all algorithms are tried again with a larger k, half as large again each time,
+    and the k between the last two is narrowed down. ``parameters["decided_k"]`` is the larger. The share is
+    that of 2,000 persons who hold m items (2 with constraints) that fewer than k rows hold, over four splits.
 
     Time: `optimal` gets half of the remaining time, with ``suppress=True`` at most 5 seconds. `refine`
     returns its best at the limit, without random merges. The result depends on the speed of the machine only
@@ -270,9 +267,11 @@ def anonymize(
     guarantee, column = read_guarantee(guarantee, column, k, m, columns)
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "start": start}
-    if max_named is not None and start is not None:
-        hint = "leave out one of them: max_named chooses a larger k for a single release"
-        raise ParameterError("max_named excludes start", where="max_named", hint=hint)
+    most = check_max_loss(max_loss, ["named"])
+    named = most.pop("named", None)
+    if named is not None and start is not None:
+        hint = "leave out one of them: the bound chooses a larger k for a single release"
+        raise ParameterError("a bound on named excludes start", where="max_loss", hint=hint)
     given = {name: value for name, value in given.items() if value is not None}
     ways = _steps(guarantee, given)
     unnamed, default = loss is None, default_loss(LOSSES[type(guarantee)])
@@ -285,8 +284,7 @@ def anonymize(
     parameters |= given | {"guarantee": guarantee, "random_state": random_state}
     if described:
         parameters["quasi"] = _describe_all(guarantee, described)
-    most = check_max_loss(max_loss)
-    naming = None if max_named is None else NamedBound.of(frame, column, guarantee, max_named)
+    naming = None if named is None else NamedBound.of(frame, column, guarantee, named)
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
         ways = [step for step in ways if loss in LOWERED_BY_DELETIONS or not step.is_local]
     trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
@@ -304,11 +302,11 @@ def anonymize(
 
 def _describe_all(guarantee: Guarantee, described: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
     """Return a description of all quasi-identifiers of a guarantee, given that of some."""
-    known = getattr(guarantee, "quasi", ())
-    if unknown := [*described.keys() - {*known}]:
+    known = dict.fromkeys(getattr(guarantee, "quasi", ()))
+    if unknown := [*described.keys() - known]:
         hint = f"its quasi-identifiers: {[*known]}"
         raise ParameterError("the guarantee lacks columns", where="quasi", got=unknown, hint=hint)
-    return {label: described.get(label) for label in known}
+    return known | dict(described)
 
 
 def _lowered(loss: str, losses: Collection[str]) -> str:
@@ -532,8 +530,8 @@ class _Trials:
         self.lowest = min(self.lowest, (row["loss"], named))
         if named <= self.naming.most:
             return []
-        row["reason"] = row["reason"] or "above max_named"
-        return ["max_named"]
+        row["reason"] = row["reason"] or "above max_loss: named"
+        return ["named"]
 
     def _with_measures(self, result: Anonymized) -> Anonymized:
         """Add to the losses the meaning by a hierarchy, or the error of combinations of quasi-identifiers."""
@@ -674,12 +672,12 @@ class _Trials:
         elif self.late:
             got += f", within {self.limit:g} seconds"
         raise InfeasibleError(
-            f"every release names more persons than max_named allows: {self.naming.most:g}"
+            f"every release names more persons than max_loss allows: {self.naming.most:g}"
             if named > self.naming.most
-            else "the release keeps almost no information, which max_named does not allow",
-            where="max_named",
+            else "the release keeps almost no information, which max_loss does not allow",
+            where="max_loss",
             got=got,
-            hint="pass a larger max_named",
+            hint="pass a larger bound on named",
         )
 
     def _describe_limit(self) -> str:
@@ -749,9 +747,9 @@ def choose(
     # The sample has a single column of lists. Its k is smaller in proportion, as are the supports. Of a
     # sample of all rows, one algorithm is chosen. ``given`` has further parameters of `anonymize`: hierarchy,
     # utility, labels, random_state.
-    if "max_named" in given:
+    if "max_loss" in given:  # from ``max_named`` alone, as bounds on losses are those of the release
         hint = "read the table into memory with pdanon.read_parquet, or leave it out"
-        raise ParameterError("max_named needs all rows", where="max_named", hint=hint)
+        raise ParameterError("a bound on named needs all rows", where="max_named", hint=hint)
     end = perf_counter() + check_seconds(time_limit, "time_limit")
     changing = {name: value for name, value in given.items() if name != "random_state"}
     known = [step for step in _steps(guarantee, changing) if step.algorithm != "refine"]

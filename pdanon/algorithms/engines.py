@@ -463,8 +463,8 @@ class Units:
         return {"unit": self.unit, "item": self.item, "counts": self.counts}
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
-        """Refuse parameters that need all lines at once, or another column."""
-        if parameters.get("keep"):
+        """Remove ``keep``, and refuse parameters that need all lines at once, or another column."""
+        if parameters.pop("keep", ()):
             hint = "leave it out, or read the lines into memory: their labels and values are audited together"
             raise ParameterError("kept columns need all lines at once", where="keep", hint=hint)
         if parameters.get("private") is not None:

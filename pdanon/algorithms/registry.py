@@ -289,6 +289,8 @@ def read_request(request: Mapping[str, Any], *, lists: bool = True) -> tuple[Gua
     own = signature(requested_guarantee).parameters
     asked = {name: value for name, value in request.items() if name in own}
     others = {name: value for name, value in request.items() if name not in own}
+    if "max_named" in others:
+        others["max_loss"] = {"named": others.pop("max_named")}
     if "hierarchies" in others:
         others["quasi"] = others.pop("hierarchies")
     if "guarantee" not in others:

@@ -337,7 +337,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
     name, options = arguments.algorithm, passed_options(arguments)
     most = dict(arguments.max_loss) or None
     if not arguments.stream:
-        check_max_loss(most)
+        check_max_loss(most, ["named"] if name is None else ())
         check_max_risk(arguments.max_risk)
         check_classes(arguments, "p" in options)
     if planned := _plan(arguments):
@@ -400,7 +400,7 @@ def _anonymize_files(
 ) -> Outcome:
     """Anonymize Parquet files, one row group after the other."""
     persons = unit_of(arguments)
-    options |= {"max_risk": arguments.max_risk} | ({"keep": arguments.keep} if arguments.keep else {})
+    options |= {"max_risk": arguments.max_risk, "keep": arguments.keep or ()}
     with open_table(arguments) as source, running, show_warnings(_TO_KEEP):
         release = bound_function(arguments.algorithm or "anonymize", source, arguments.column, persons)
         result = release(arguments.target, mapping=arguments.mapping, **options)

@@ -259,8 +259,8 @@ class Policy:
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
             self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
-        options = self._options() | ({"keep": self.keep} if self.keep else {})
-        options |= {"drop": self.drop, "mapping": self.outputs.get("mapping")}
+        options = {"drop": self.drop, "keep": self.keep, "mapping": self.outputs.get("mapping")}
+        options |= self._options()
         released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
         with config(processes=self.parameters.get("processes", ...)):
             return released(self.outputs["release"], **options)
@@ -744,19 +744,19 @@ def release_table(
     frame, options = prepared.frame, dict(options)
     if persons:
         persons, prepared = {**persons, "keep": prepared.kept}, replace(prepared, kept=())
-    most, risk = check_max_loss(options.pop("max_loss", None)), check_max_risk(max_risk)
+    most = check_max_loss(options.pop("max_loss", None), ["named"] if algorithm is None else ())
+    risk = check_max_risk(max_risk)
     if algorithm is None:
         lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
         guarantee, options = read_request(options, lists=lists)
-        options |= {"guarantee": guarantee, "max_loss": most or None}
-    name = algorithm or "anonymize"
+        options |= {"guarantee": guarantee, "max_loss": most | options.get("max_loss", {}) or None}
     labels = options.pop("labels", "set")
 
     def run(rows: pd.DataFrame) -> Anonymized:
-        return bound_function(name, rows, column, persons)(**options).relabel(labels)
+        return bound_function(algorithm or "anonymize", rows, column, persons)(**options).relabel(labels)
 
     result = prepared.release(run)
-    refuse_loss(result.loss, result.useless, most)
+    refuse_loss(result.loss, result.useless, {each: most[each] for each in most if each != "named"})
     refuse_risk(result.unmodified, risk)
     return result
 

@@ -84,6 +84,7 @@ _MOVED = {
     "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
     "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",
     "hierarchies": "pass them as quasi: quasi={'age': 'ages.csv', 'sex': None}; hierarchy= is of items",
+    "max_named": "pass it with the bounds on losses: max_loss={'named': 0.1}",
     "penalty": "leave it out: a suppressed item costs 1 in UL, and other costs changed no release",
     "reserve": "pass the larger k itself, and audit the series for the smaller one",
 }

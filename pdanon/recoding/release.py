@@ -255,8 +255,8 @@ class _WrittenFrame:
 _HINT = "pass a dict of measures and their largest values, such as max_loss={'pairs': 0.5}"
 
 
-def check_max_loss(max_loss: Any) -> dict[str, float]:
-    """Check upper bounds on losses, and return them by the names of the measures."""
+def check_max_loss(max_loss: Any, others: Sequence[str] = ()) -> dict[str, float]:
+    """Check upper bounds on losses or other measures, and return them by the names of the measures."""
     if max_loss is None:
         return {}
     if not isinstance(max_loss, Mapping) or not max_loss:
@@ -264,7 +264,7 @@ def check_max_loss(max_loss: Any) -> dict[str, float]:
         raise ParameterError(problem, where="max_loss", got=describe(max_loss), hint=_HINT)
     found = {}
     for name, value in max_loss.items():
-        measure = find_name(name, LOSSES, "measure of loss", where="max_loss")
+        measure = find_name(name, [*LOSSES, *others], "measure of loss", where="max_loss")
         if not is_number(value) or not isfinite(value):
             problem = f"the bound of {measure} must be a finite number"
             raise ParameterError(problem, where="max_loss", got=describe(value), hint=_HINT)
@@ -323,12 +323,12 @@ class NamedBound:
     @classmethod
     def of(cls, frame: pd.DataFrame, column: Hashable | None, guarantee: Guarantee, most: Any) -> NamedBound:
         """Check the bound, and draw the persons."""
-        most = check_share(most, "max_named")
+        most = check_share(most, "max_loss['named']")
         if not isinstance(guarantee, KmAnonymity | PrivacyConstraints):
             hint = "leave it out, and measure the release: frame.txanon.attack(result, sample='split', k=5)"
             got = type(guarantee).__name__
             raise ParameterError(
-                "max_named needs k and m, or constraints", where="max_named", got=got, hint=hint
+                "a bound on named needs k and m, or constraints", where="max_loss", got=got, hint=hint
             )
         position = find_column(frame, column)
         m = guarantee.m if isinstance(guarantee, KmAnonymity) else int(DEFAULT_M)

@@ -166,7 +166,7 @@ class Anonymized(Labelled):
         that any release by sets changes. Of `local_suppression`: the same by deletions, and by sets beside
         it. `pdanon.bound` proves it for other releases, or a higher one.
     named : float or None
-        Releases of `pdanon.anonymize` with ``max_named``: the share of the persons at risk whom an attacker
+        Releases of `pdanon.anonymize` with a bound on it: the share of the persons at risk whom an attacker
         with a sample names, an estimate.
     levels : pandas.DataFrame or None
         Releases of `pdanon.anonymize` with a hierarchy: the table of `pdanon.metrics.meaning.levels`.

@@ -373,7 +373,7 @@ def test_few_steps_up_are_tried_for_pairs_and_meaning_alone():
 
 @pytest.mark.slow
 def test_steps_up_do_not_end_the_search_for_k():
-    named = pdanon.anonymize(FRAME, k=2, m=2, hierarchy=TREE, max_named=1.0)
+    named = pdanon.anonymize(FRAME, k=2, m=2, hierarchy=TREE, max_loss={"named": 1.0})
     assert not named.tried["algorithm"].str.startswith("local_suppression").any()
 
 

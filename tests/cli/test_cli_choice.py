@@ -186,7 +186,7 @@ def test_the_command_bounds_named_persons(run, tmp_path):
     assert code == 0
     code, _, err = run(*call, "--max-named", "1.5", "--overwrite")
     assert code == 2
-    assert "max_named" in err
+    assert "max_loss['named'] must be a number in [0, 1]" in err
     code, _, err = run(*call, "--max-named", "0.5", "--algorithm", "pcta", "--overwrite")
     assert code == 2
     assert "--max-named" in err

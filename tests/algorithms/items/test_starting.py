@@ -181,8 +181,8 @@ def test_other_choices_do_not_start_from_a_release():
     first = frame[["items"]].txanon.anonymize(k=3, m=2)
     with pytest.raises(ParameterError, match="no algorithm for KKm uses start"):
         frame.txanon.anonymize(pdanon.KKm(k=3, m=2, quasi=["age"]), start=first)
-    with pytest.raises(ParameterError, match="max_named excludes start"):
-        frame[["items"]].txanon.anonymize(k=3, m=2, max_named=0.5, start=first)
+    with pytest.raises(ParameterError, match="a bound on named excludes start"):
+        frame[["items"]].txanon.anonymize(k=3, m=2, max_loss={"named": 0.5}, start=first)
     tried = frame[["items"]].txanon.anonymize(k=3, m=2, start=first, hierarchy=2).tried
     assert "does not keep to start" in tried["reason"].tolist()
 
