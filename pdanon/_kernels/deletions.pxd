@@ -9,9 +9,8 @@ cdef class Deletions:
     cdef int[::1] slots  # pair of the positions b <= a of a row, at a * (a + 1) / 2 + b; (a, a) is the item
     cdef readonly long long k, lack  # number of rare pairs
     cdef int[::1] support, original  # by pair
-    cdef unsigned char[::1] dying  # by pair: whether its price falls to a support of 0 only
-    cdef double[::1] factor  # by pair, of its price
-    cdef double[::1] living, leaving  # price by support, of pairs that are not dying, and of those that are
+    cdef double[::1] factor  # by pair: of its price, if that falls to a support of 0 only; 0 for other pairs
+    cdef double[::1] living, leaving  # price by support up to k, of pairs with a factor of 0, and of others
     cdef Real[::1] worth  # by item
     cdef unsigned char[::1] is_kept  # by occurrence, and those below by position in a row
     cdef unsigned char[::1] inside

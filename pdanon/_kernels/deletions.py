@@ -64,9 +64,8 @@ class Deletions:
         self.slots = np.empty(int((lengths * (lengths + 1) // 2).sum()), np.int32)
         n_pairs = _number_pairs(self, np.zeros((2, len(worth)), np.int32))
         self.support, self.original = np.zeros((2, n_pairs), np.int32)
-        self.dying, self.factor = np.zeros(n_pairs, np.uint8), np.ones(n_pairs)
-        supports = np.arange(k)
-        self.living, self.leaving = np.sqrt(np.minimum(supports, k - supports)), np.sqrt(supports)
+        self.factor, supports = np.zeros(n_pairs), np.arange(k + 1)
+        self.living, self.leaving = np.sqrt(np.minimum(supports, k - supports)), np.sqrt(supports % k)
         self.is_kept, self.inside = np.ones(len(rows.codes), np.uint8), np.zeros(longest, np.uint8)
         self.threats, self.risks = np.zeros(longest, np.int64), np.zeros(longest)
         self.left, self.rivals, self.deltas = np.zeros(longest, np.int32), np.zeros(2, np.int32), np.zeros(2)
@@ -180,17 +179,6 @@ def _toggle(state: Deletions, row: Py_ssize_t, a: Py_ssize_t) -> void:
 
 
 @cfunc
-@inline
-@nogil
-@exceptval(check=False)
-def _price(state: Deletions, pair: Py_ssize_t, support: int64) -> float64:
-    """Return the price of a pair with a support."""
-    if support >= state.k:
-        return 0.0
-    return state.factor[pair] * (state.leaving[support] if state.dying[pair] else state.living[support])
-
-
-@cfunc
 @nogil
 @exceptval(check=False)
 def _list_kept(state: Deletions, row: Py_ssize_t) -> void:
@@ -211,15 +199,17 @@ def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, weight: int64) -> 
     # Also count the rare pairs with other positions that there are then, and note the first two.
     start, k = state.starts[row], state.k
     lower = start + a * (a + 1) // 2
-    total: float64 = _delta(state, state.slots[lower + a], weight)
-    state.touches = state.support[state.slots[lower + a]] < k
+    own: Py_ssize_t = state.slots[lower + a]
+    total: float64 = _delta(state, own, state.support[own], weight)
+    state.touches = state.support[own] < k
     state.n_rivals = 0
     for i in range(state.n_left):
         b: Py_ssize_t = state.left[i]
         slot = lower + b if b < a else start + b * (b + 1) // 2 + a
-        support: int64 = state.support[state.slots[slot]]
+        pair: Py_ssize_t = state.slots[slot]
+        support: int64 = state.support[pair]
         if b != a and min(support, support + weight) < k:
-            delta = _delta(state, state.slots[slot], weight)
+            delta = _delta(state, pair, support, weight)
             total += delta
             state.touches |= support < k
             if support + weight < k:
@@ -233,9 +223,12 @@ def _change(state: Deletions, row: Py_ssize_t, a: Py_ssize_t, weight: int64) -> 
 @inline
 @nogil
 @exceptval(check=False)
-def _delta(state: Deletions, pair: Py_ssize_t, weight: int64) -> float64:
+def _delta(state: Deletions, pair: Py_ssize_t, support: int64, weight: int64) -> float64:
     """Return the change of the price of a pair if a weight is added to its support."""
-    return _price(state, pair, state.support[pair] + weight) - _price(state, pair, state.support[pair])
+    factor, before, after = state.factor[pair], min(support, state.k), min(support + weight, state.k)
+    if factor > 0:
+        return factor * (state.leaving[after] - state.leaving[before])
+    return state.living[after] - state.living[before]
 
 
 @cfunc
@@ -253,8 +246,7 @@ def restart(state: Deletions) -> None:
     """Reset the prices: pairs that no row has any more are dying, like those that were rare at first."""
     with nogil:
         for pair in range(state.support.shape[0]):
-            state.factor[pair] = 1.0
-            state.dying[pair] = state.support[pair] == 0 or state.original[pair] < state.k
+            state.factor[pair] = state.support[pair] == 0 or state.original[pair] < state.k
 
 
 def press(state: Deletions, factor: float64, share: float64) -> None:
@@ -262,10 +254,10 @@ def press(state: Deletions, factor: float64, share: float64) -> None:
     with nogil:
         for pair in range(state.support.shape[0]):
             if 0 < state.support[pair] < state.k:
-                if state.dying[pair]:
+                if state.factor[pair] > 0:
                     state.factor[pair] *= factor
                 elif uniform(address(state.random)) < share:
-                    state.dying[pair] = 1
+                    state.factor[pair] = 1.0
 
 
 def scan(state: Deletions, most: float64, scale: float64) -> None:

@@ -17,16 +17,16 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_
 from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.bounds import deletions_of
 
-_HEATS = 1.0, 0.5  # factors of the temperatures of annealings, each from the best state so far
-_GAIN = 0.01  # of the loss, below which there is no further round
+_HEATS = 1.0, 0.6, 0.5, 0.4  # factors of the temperatures of annealings, each from the best state so far
+_GAIN = 0.002  # of the loss, below which there is no further round
 _HOT, _WARM, _COLD = 1.2, 0.7, 0.5  # temperatures, in occurrences
 _SCALE = 8.0  # price of a rare pair at last, in occurrences; 1 at first
-_LOOSE, _FIRM = 40, 80  # sweeps in which rare pairs become expensive, and in which they die
+_LOOSE, _FIRM = 40, 120  # sweeps in which rare pairs become expensive, and in which they die
 _LAST = 100  # further sweeps, while pairs are rare
 _EVERY = 4  # sweeps after which the occurrences to try are listed again
 _MOST = 5.0  # temperatures that the return of a listed occurrence costs
-_PRESS, _LAST_PRESS = 1.19, 1.5  # factor of the price of a dying pair, each time
-_SHARE = 0.64  # of the other rare pairs that begin to die, each time
+_PRESS, _LAST_PRESS = 1.12, 1.5  # factor of the price of a dying pair, each time
+_SHARE = 0.5  # of the other rare pairs that begin to die, each time
 
 
 class Start(NamedTuple):
