@@ -31,7 +31,7 @@ from cython import (
     void,
 )
 from cython.cimports.pdanon._kernels.counting import Rows, first_bit, weigh
-from cython.cimports.pdanon._kernels.odds import COLD, choose, cluster_cost, uniform
+from cython.cimports.pdanon._kernels.odds import COLD, choose, uniform
 from cython.cimports.pdanon._kernels.set_annealing import admits, cost_with
 from cython.cimports.pdanon._kernels.set_moves import (
     Space,
@@ -40,11 +40,11 @@ from cython.cimports.pdanon._kernels.set_moves import (
     clusters_beside,
     contains,
     contains_member,
-    distance,
     enter,
     first_empty,
     lacking,
     mark_rows,
+    price_of,
     recount_constraints,
     spot,
     support_after,
@@ -115,9 +115,7 @@ class Annealing(State):
 @exceptval(check=False)
 def _price(c: int64, clusters: Annealing) -> float64:
     """Compute the loss of a cluster."""
-    clusters.cost[c] = cluster_cost(clusters.size[c], clusters.held[c], clusters.squares[c], clusters.change)
-    if clusters.near > 0 and clusters.size[c]:
-        clusters.cost[c] += clusters.held[c] * distance(clusters.lowest[c], clusters.highest[c], clusters)
+    clusters.cost[c] = price_of(c, 0, clusters)
     return clusters.cost[c]
 
 

@@ -6,7 +6,7 @@ cdef class State:
     cdef long long k
     cdef readonly int largest  # largest set of clusters that must not be rare: 1, 2 or 3; 0 for constraints
     cdef int loss  # 0 for NCP, 1 for LM, 2 for UL, 3 for balanced
-    cdef double change  # balanced: cost of an occurrence that changes, and of the spread of the worth in a cluster
+    cdef double change  # added to the size of each cluster; if positive, also the cost of the spread of its worth
     cdef long long top  # clusters from here on are empty
     cdef readonly long long lack  # sum of what rare supports lack to k
     cdef readonly int64s label  # cluster of each item, -1 if it is suppressed
@@ -145,6 +145,7 @@ cdef inline bint contains_member(long long cluster, long long constraint, State 
     return False
 
 
+cdef double price_of(long long c, long long scale, State state) noexcept nogil
 cdef void enter(long long x, long long b, State state) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef (long long, long long) tally(long long x, int64s label, Rows rows, Space space) noexcept nogil

@@ -31,8 +31,9 @@ from cython import (
     ulonglong as uint64,
     void,
 )
-from cython.cimports.libc.math import ldexp, log2, sqrt
+from cython.cimports.libc.math import ldexp, log2
 from cython.cimports.pdanon._kernels.counting import Code, Numbers, Rows, int64s, weigh
+from cython.cimports.pdanon._kernels.odds import cluster_cost
 from cython.cimports.pdanon._kernels.rare_clusters import LargerItemsets
 from cython.cimports.pdanon._kernels.set_moves import (
     clusters_beside,
@@ -393,20 +394,10 @@ def _price(size: int64, held: int64, squares: float64, support: int64, scale: in
     """Return the loss of a cluster; UL is divided by ``2**scale``."""
     if state.loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
-    if size <= 1:
-        return 0.0
-    if state.loss == 3:
-        sum_of_worth = cast(float64, held)
-        spread = size * squares - sum_of_worth * sum_of_worth
-        return (size + state.change) * sum_of_worth + state.change * sqrt(max(spread, 0.0))
-    return cast(float64, size - state.loss) * held
+    return cluster_cost(size, held, squares, state.change)
 
 
-@cfunc
-@inline
-@nogil
-@exceptval(check=False)
-def _price_of(c: int64, scale: int64, state: State) -> float64:
+def price_of(c: int64, scale: int64, state: State) -> float64:
     """Return the loss of a cluster as it is; UL is divided by ``2**scale``."""
     cost = _price(state.size[c], state.held[c], state.squares[c], state.support[c], scale, state)
     if state.near > 0 and state.size[c] > 1:
@@ -528,23 +519,21 @@ def _fill_gains(x: int64, lost: int64, state: State, space: Space) -> void:
         size = state.size[b]
         if loss == 2:
             scale = max(size + mass, state.size[a] if a >= 0 else n)
-        before = _price_of(b, scale, state)
+        before = price_of(b, scale, state)
         together = state.support[b] + singles - space.beside[b]
         after = _price(size + mass, state.held[b] + worth, state.squares[b] + square, together, scale, state)
         after += (state.held[b] + worth) * distance_with(b, x, state)
         if a >= 0:
             left = state.support[a] - lost
-            before += _price_of(a, scale, state)
+            before += price_of(a, scale, state)
             after += _price(
                 state.size[a] - mass, state.held[a] - worth, state.squares[a] - square, left, scale, state
             )
             after += (state.held[a] - worth) * rest
         elif loss == 2:
             before += _price(n, 0, 0.0, singles, scale, state)
-        elif loss == 3:
-            before += (n + state.change) * worth
         else:
-            before += cast(float64, n - loss) * worth
+            before += (n + state.change) * worth
         gain = before - after
         if loss == 2:
             gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0

@@ -115,7 +115,7 @@ def state_of(naive, k, largest, m=None):
         k=k,
         largest=largest,
         loss=naive.loss,
-        change=CHANGE,
+        change=CHANGE if naive.loss == 3 else -naive.loss,
         label=labels,
         slots=SLOTS,
         singles=np.array([naive.support_alone(x) for x in range(N_ITEMS)]),
