@@ -1,4 +1,4 @@
-from pdanon._kernels.counting cimport float64s, int64s
+from pdanon._kernels.counting cimport Numbers, float64s, int64s, uint8s
 from pdanon._kernels.odds cimport cluster_cost
 from pdanon._kernels.set_moves cimport State, distance, distance_with, span_without
 
@@ -18,7 +18,11 @@ cdef class Annealing(State):
     cdef int64s short  # what the supports of each cluster, alone and in pairs, lack in total; or its constraints
     cdef long long[:, ::1] short_pairs  # what the triples with each pair of clusters lack, the larger first
     cdef int64s short_triples  # what the triples with each cluster lack in total
-    # Work space; `brought` is 0 between two moves.
+    # For constraints.
+    cdef Numbers uses  # constraints of the items, one item after the other
+    cdef Numbers first  # where those of each item begin
+    # Work space; `leaves` and `brought` are 0 between two moves.
+    cdef uint8s leaves  # whether each constraint has an item of the cluster that the item leaves
     cdef int64s brought  # support of each cluster in the rows of the item without the new cluster
     cdef int64s changes  # change of `lack` by pairs, for each new cluster
     cdef int64s lacks  # change of `lack` by the rest, or by constraints

@@ -77,6 +77,12 @@ class Annealing(State):
         self.order = np.flatnonzero(np.asarray(self.label) >= 0)
         self.targets, self.short, self.short_triples = np.zeros((3, slots), np.int64)
         self.brought, self.changes, self.lacks = np.zeros((3, slots), np.int64)
+        itemsets, bounds = np.asarray(self.itemsets), np.asarray(self.bounds)
+        self.uses = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))[
+            np.argsort(itemsets, kind="stable")
+        ]
+        self.first = np.append(0, np.cumsum(np.bincount(itemsets, minlength=len(self.label))))
+        self.leaves = np.zeros(len(bounds) - 1, np.uint8)
         self.words, self.at = (np.zeros(self.bits.shape[1], each) for each in (np.uint64, np.int64))
         self.cost, self.costs, self.odds, self.floors = np.zeros((4, slots))
         self.open = np.zeros((slots + 63) // 64, np.uint64)
@@ -686,8 +692,13 @@ def _step_constrained(
         return
     mark_rows(x, clusters, rows, space)
     change = 0
+    for y in range(clusters.label.shape[0]):
+        if clusters.label[y] == a:
+            for i in range(clusters.first[y], clusters.first[y + 1]):
+                clusters.leaves[clusters.uses[i]] = True
     for constraint in range(clusters.met.shape[0]):
-        leaves = contains_member(a, constraint, clusters)
+        leaves: bint = clusters.leaves[constraint]
+        clusters.leaves[constraint] = False
         if leaves and contains(x, constraint, clusters):
             change += _add_own(constraint, x, n, clusters, rows, space)
         elif leaves or clusters.met[constraint] < clusters.k:  # other supports can only rise
