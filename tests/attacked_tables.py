@@ -81,7 +81,9 @@ class Case:
 
     @property
     def call(self):
-        asked = {key: self.asked[key] for key in self.asked if not self.promise or key.startswith("hierarch")}
+        # The promise names the quasi-identifiers; beside it stand their hierarchies.
+        beside = {"hierarchy", "quasi"} if isinstance(self.asked.get("quasi"), dict) else {"hierarchy"}
+        asked = {key: self.asked[key] for key in self.asked if not self.promise or key in beside}
         arguments = [self.promise, "" if self.without_column else repr(self.lists[0])]
         if self.name in RT:
             parts = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PARTS]
@@ -361,7 +363,7 @@ def choice_case(random, table, items):
         asked |= quasi_case(random, table)
     if kind == "Coherence":
         asked |= {"h": 0.75, "private": secrets}
-    quasi = asked.get("quasi")
+    quasi = [*asked.get("quasi", ())]
     fields = {
         "KmAnonymity": f"k={k}, m={m}",
         "TransactionalK": f"k={k}",

@@ -70,6 +70,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "frame": good_frame,
     "original": good_frame,
     "prepare.steps": lambda: {"items": {"max_items": 2}},
+    "keep.columns": lambda: "age",
     "labels": lambda: "short",
     "series": lambda: good_frame()["items"],
     "released": lambda: released(),
@@ -321,17 +322,20 @@ def of_class(name: str, kind: type) -> Iterator[Target]:
 
 def target(name: str, function: Callable[..., Any], instance: Callable[[], Any] | None = None) -> Target:
     base = {}
-    parameters = []
+    parameters, first = [], []
     for parameter in list(inspect.signature(function).parameters.values())[instance is not None :]:
         if parameter.kind == parameter.VAR_KEYWORD:
             base = {"k": GOOD["k"], "m": GOOD["m"]} | base
             parameters += ["k", "m"]
             continue
         parameters.append(parameter.name)
+        first = [*parameters] if parameter.kind == parameter.VAR_POSITIONAL else first
         needed = parameter.default is parameter.empty or parameter.name in ALSO
         if needed or f"{name.rpartition('.')[2]}.{parameter.name}" in GOOD:
             base[parameter.name] = good(name, parameter.name)
-    called = function if instance is None else lambda **given: function(instance(), **given)
+    called = function if instance is None else lambda *args, **given: function(instance(), *args, **given)
+    if first:  # up to those of which there may be any number: one here
+        by_name, called = called, lambda **given: by_name(*[given.pop(each) for each in first], **given)
     return Target(name, called, base, tuple(parameters))
 
 

@@ -163,7 +163,7 @@ for name, more in {"rum_bound": bound, "tum_bound": bound, **own}.items():
 tree, spare = pdanon.Hierarchy.of(4, [f"{number:05d}" for number in range(20_000)]), 8
 leaves = [name for name, is_leaf in zip(tree.names, tree.is_leaf) if is_leaf]
 frame = pd.DataFrame({f"q{number}": leaves for number in range(5)})
-asked = {"k": 2, "quasi": [*frame], "hierarchies": dict.fromkeys(frame, tree)}
+asked = {"k": 2, "quasi": dict.fromkeys(frame, tree)}
 RUN(lambda: pdanon.incognito(frame, **asked), "the combinations of levels")
 """
 RUN = """

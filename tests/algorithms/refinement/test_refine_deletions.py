@@ -123,7 +123,7 @@ def test_what_does_not_fit_is_refused():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["groceries", "uci_msweb_train", "bms_webview1"])
-def test_real_data_lose_one_in_fifty_less(data, name):
+def test_real_data_lose_less(data, name):
     frame = pd.read_parquet(data / f"{name}.parquet", columns=["items"], dtype_backend="pyarrow")
     result = frame.txanon.local_suppression(k=5, m=2)
-    assert frame.txanon.refine(result).loss["occurrences"] <= 0.98 * result.loss["occurrences"]
+    assert frame.txanon.refine(result).loss["occurrences"] < result.loss["occurrences"]
