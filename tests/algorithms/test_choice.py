@@ -318,8 +318,7 @@ def test_lines_of_persons_are_released_as_their_rows():
 def test_an_item_has_the_same_label_in_lines_with_counts_or_other_columns():
     lines = lines_of(rare_answer(7).head(800)).assign(month=1)
     for asked in ({"counts": True}, {"keep": ["month"]}):
-        persons = lines.txanon.by("person", item="items", counts="counts" in asked)
-        result = persons.anonymize(k=5, m=2, keep=asked.get("keep", ()))
+        result = lines.txanon.by("person", item="items", **asked).anonymize(k=5, m=2)
         assert not result.tried["algorithm"].str.startswith("local_suppression").any()
         assert (result.mapping.groupby("item").size() == 1).all()
 

@@ -139,7 +139,7 @@ def test_length_and_period_file_by_file_make_the_stream_of_the_prepared_table(ta
     whole = frame.txanon.prepare(steps)
     pdanon.stream.pcta("cut", "released", k=3, m=2, keep=["day"])
     released = pd.concat([pdanon.read_parquet(f"released/{name}.parquet") for name in "ab"])
-    expected = whole.pcta(k=3, m=2, keep=["day"]).frame
+    expected = whole.keep("day").pcta(k=3, m=2).frame
     assert released["items"].map(list).tolist() == expected["items"].map(list).tolist()
     assert released["day"].tolist() == expected["day"].tolist()
     assert whole.frame["items"].map(list).tolist() != expected["items"].map(list).tolist()  # some are recoded

@@ -81,7 +81,7 @@ def test_a_message_says_what_was_looked_for(values, looks):
     with pytest.raises(HierarchyError) as caught:
         released(values, {"*": [SECRET + "!"]})
     assert f"2 of 2 items are not leaves, compared as {looks}" in str(caught.value)
-    assert "where: hierarchies['q']" in str(caught.value)
+    assert "where: quasi['q']" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
