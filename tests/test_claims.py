@@ -843,7 +843,7 @@ def deletions_of_classes_change_less():
     (table,) = tables_of("loss/deletions.md", "classes").values()
     line = table.astype(float).set_index("delta").loc[0.5]
     errors = line[["sets: error of pairs, %", "deletions"]]
-    return [*line[["sets, %", "deletions, %"]], *errors] == [55, 35, 22, 67]
+    return [*line[["sets, %", "deletions, %"]], *errors] == [55, 34, 22, 66]
 
 
 def deletions_name_fewer_persons():
@@ -853,8 +853,8 @@ def deletions_name_fewer_persons():
     two = shares.iloc[:, 1]
     most = two.drop("T10I4D100K").max()
     return (
-        (lows, highs) == ([11, 1, 34, 8], [41.2, 26.2, 64.2, 48.2])
-        and (most, round(two["BMS-WebView-1"])) == (2.2, 1)
+        (lows, highs) == ([11, 0, 34, 8], [41.2, 26.3, 63.3, 48.6])
+        and (most, two.min()) == (1.8, 0.4)
         and [round(each) for each in shares.loc["T10I4D100K"].iloc[:2]] == [41, 26]
     )
 
@@ -870,16 +870,16 @@ def deletions_name_fewer_at_equal_loss():
         lines.loc["msweb", "mixture", 5][["error of pairs, %", "named, %"]].tolist(),
         lines.loc["msweb", "deletions", 5][["error of pairs, %", "named, %"]].tolist(),
     ]
-    return ends == {"sets": (7, 39.6), "mixture": (4, 28.0), "deletions": (0, 0.9)} and [
+    return ends == {"sets": (7, 40.5), "mixture": (4, 28.0), "deletions": (0, 0.8)} and [
         (round(loss), share) for loss, share in compared
-    ] == [(18, 11.0), (18, 0.5), (18, 20.5), (18, 0.9)]
+    ] == [(18, 11.0), (18, 0.5), (17, 21.0), (17, 0.5)]
 
 
 def kinds_name_others_at_equal_loss():
     (table,) = tables_of("loss/deletions.md", "at").values()
     named = table[table["loss"] == "occurrences"].iloc[:, 3:].astype(float)
     ends = [(round(named[kind].min()), round(named[kind].max())) for kind in named.columns[[0, 2]]]
-    return ends == [(11, 40), (11, 23)] and named["deletions"].max() == 0.5
+    return ends == [(11, 40), (10, 24)] and named["deletions"].max() == 0.5
 
 
 def nodes_give_tables_away():
@@ -1023,12 +1023,12 @@ def deletions_change_less_than_sets():
     rare, frequent = table["pairs in 5 to 19 rows, error in %"], table["in 100 and more"]
     return (
         (shares.between(0.32, 0.67)).all()
-        and sparse["deletions, %"].round().tolist() == [7, 13, 40]
+        and sparse["deletions, %"].tolist() == [6.5, 12.5, 39.0]
         and sparse["sets: least, %"].round().tolist() == [20, 39, 75]
-        and (rare.round().min(), rare.round().max()) == (59, 92)
-        and frequent.drop("T10I4D100K").between(0.65, 5.4).all()
+        and (rare.round().min(), rare.round().max()) == (56, 92)
+        and frequent.drop("T10I4D100K").between(0.55, 5.4).all()
         and frequent["T10I4D100K"].round() == 12
-        and (table["audits"].min(), table["audits"].max()) == (28, 464)
+        and (table["audits"].min(), table["audits"].max()) == (40, 345)
         and table["s"].max() <= 15
     )
 
@@ -1275,11 +1275,11 @@ CLAIMS = [
     ),
     (
         LOSSES,
-        "he names 11 to 41 % in releases by sets, and 1 to 2.2 % in those by deletions.",
+        "he names 11 to 41 % in releases by sets, and 0.4 to 1.8 % in those by deletions.",
         deletions_name_fewer_persons,
     ),
     (LOSSES, "and he names 26 % instead of 41 %", deletions_name_fewer_persons),
-    (LOSSES, "one more than promised, names 34 to 64 % and 8 to 48 %", deletions_name_fewer_persons),
+    (LOSSES, "one more than promised, names 34 to 63 % and 8 to 49 %", deletions_name_fewer_persons),
     (LOSSES, "What a reader still gets from a release with k = 5", tasks_are_those_of_the_table),
     (LOSSES, "A [shop](../recipes/shop.md) needs neighbours", neighbours_are_those_of_the_table),
     (LOSSES, "They hit within one point of the raw rows. Sets lose 4 to 11", deletions_keep_recommendations),
@@ -1300,16 +1300,16 @@ CLAIMS = [
     (LOSSES, "65 % and 78 % of the persons at risk", counts_of_pairs_rule_rows_out),
     (
         LOSSES,
-        "7 to 40 % in releases by sets, 4 to 28 % in mixtures, and at most 0.9 % in those by deletions",
+        "7 to 41 % in releases by sets, 4 to 28 % in mixtures, and at most 0.8 % in those by deletions",
         deletions_name_fewer_at_equal_loss,
     ),
     (
         LOSSES,
-        "he names 11 to 40 % in sets, 11 to 23 % in mixtures, and at most 0.5 % in deletions",
+        "he names 11 to 41 % in sets, 10 to 24 % in mixtures, and at most 0.5 % in deletions",
         kinds_name_others_at_equal_loss,
     ),
     (LOSSES, "it is 1.75 % of the tables with three rows, also with an unknown seed", nodes_give_tables_away),
-    (LOSSES, "lose 35 % of their diagnoses where sets change 55 %", deletions_of_classes_change_less),
+    (LOSSES, "lose 34 % of their diagnoses where sets change 55 %", deletions_of_classes_change_less),
     ("docs/measured/speed.md", "half of its first time; before", calls_take_another_time),
     ("docs/measured/speed.md", "half as long again since 28 November", calls_take_another_time),
     ("docs/algorithms/rum_bound.md", "as sets with `delta=0.5`", deletions_of_classes_change_less),
