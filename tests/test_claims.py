@@ -1040,10 +1040,10 @@ def deletions_buy_a_larger_k():
     clicks = ["BMS-WebView-1", "msweb"]
     return (
         (sets / shares["sets: least, %"])[["groceries", *clicks]].max() <= 1.06
-        and [round(deleted[name, 50]) for name in [*clicks, "groceries"]] == [42, 22, 50]
-        and [round(sets[name, 5]) for name in clicks] == [40, 20]
+        and [round(deleted[name, 50]) for name in [*clicks, "groceries"]] == [41, 22, 48]
+        and [round(sets[name, 5]) for name in clicks] == [39, 20]
         and round(sets["groceries", 50]) == 53
-        and shares.loc[("foodmart", 5)].iloc[1:4].tolist() == [99.9, 75.5, 76.3]
+        and shares.loc[("foodmart", 5)].iloc[1:4].tolist() == [99.9, 75.5, 76.0]
     )
 
 
@@ -1056,10 +1056,10 @@ def mixtures_keep_pairs():
     cells = [shares.loc[each].round()[-3:].tolist() for each in (("msweb", 10), ("groceries", 2))]
     clicks = shares.loc["BMS-WebView-1"].iloc[:4]
     return (
-        (gain["msweb"].loc[5:] > 0).all()
-        and gain["msweb", 2] < 0
-        and cells == [[31, 29, 22], [12, 13, 8]]
-        and shares.loc[("msweb", 10), ["deletions, %", "deleted, %"]].round().tolist() == [11, 1]
+        (gain["msweb"].loc[10:] > 0).all()
+        and (gain["msweb"].loc[:5] < 0).all()
+        and cells == [[31, 28, 21], [12, 12, 8]]
+        and shares.loc[("msweb", 10), ["deletions, %", "deleted, %"]].round().tolist() == [10, 1]
         and (gain["groceries"].loc[:5] > 0).all()
         and (by_sets < mixed)["groceries"].loc[10:].all()
         and (by_deletions < mixed)["BMS-WebView-1"].loc[:25].all()
@@ -1314,11 +1314,11 @@ CLAIMS = [
     ("docs/measured/speed.md", "half as long again since 28 November", calls_take_another_time),
     ("docs/algorithms/rum_bound.md", "as sets with `delta=0.5`", deletions_of_classes_change_less),
     (LOSSES, "at most 1.06 times what is necessary", deletions_buy_a_larger_k),
-    (LOSSES, "BMS-WebView-1 loses 42 % and msweb 22 %", deletions_buy_a_larger_k),
-    (LOSSES, "50 % instead of 53 % with `k=50`", deletions_buy_a_larger_k),
+    (LOSSES, "BMS-WebView-1 loses 41 % and msweb 22 %", deletions_buy_a_larger_k),
+    (LOSSES, "48 % instead of 53 % with `k=50`", deletions_buy_a_larger_k),
     (LOSSES, "with `k=5`, and 75.5 % are necessary", deletions_buy_a_larger_k),
-    (LOSSES, "with `k=10`, the mean error is 22 %", mixtures_keep_pairs),
-    (LOSSES, "8 % instead of 12 and 13 % with `k=2`", mixtures_keep_pairs),
+    (LOSSES, "from `k=10` on: there, the mean error is 21 %", mixtures_keep_pairs),
+    (LOSSES, "8 % instead of 12 % by both ends with `k=2`", mixtures_keep_pairs),
     (LOSSES, "deletions are better** up to `k=25`", mixtures_keep_pairs),
     (TIMES, "found 428 of 430 faults, and all tests found all", fast_tests_find_most_faults),
 ]
