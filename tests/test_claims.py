@@ -939,7 +939,7 @@ def deletions_keep_recommendations():
 def rows_stay_near_and_rare_items_do_not():
     shares = neighbours().drop(["raw", "most frequent items"], level="release")
     rows = shares["nearest rows, %"].round()
-    return round(shares["of rare items, %"].max()) == 25 and [rows.min(), rows.max()] == [80, 90]
+    return shares["of rare items, %"].max() == 25.5 and [rows.min(), rows.max()] == [80, 90]
 
 
 def rules_by_kind():
@@ -951,7 +951,7 @@ def rules_by_kind():
         lost.min(),
         lost.max(),
         deletions["false, %"].max(),
-    ] == [12, 22, 0.9]
+    ] == [14, 23, 1]
 
 
 def attacks_are_those_of_the_table():
@@ -1283,9 +1283,9 @@ CLAIMS = [
     (LOSSES, "What a reader still gets from a release with k = 5", tasks_are_those_of_the_table),
     (LOSSES, "A [shop](../recipes/shop.md) needs neighbours", neighbours_are_those_of_the_table),
     (LOSSES, "They hit within one point of the raw rows. Sets lose 4 to 11", deletions_keep_recommendations),
-    (LOSSES, "at most 25 % are found", rows_stay_near_and_rare_items_do_not),
+    (LOSSES, "at most 26 % are found", rows_stay_near_and_rare_items_do_not),
     (LOSSES, "80 to 90 % of the ten nearest", rows_stay_near_and_rare_items_do_not),
-    (LOSSES, "Deletions lose 12 to 22 %, and up to 0.9 %", rules_by_kind),
+    (LOSSES, "Deletions lose 14 to 23 %, and up to 1 %", rules_by_kind),
     (LOSSES, "Risk in percent", attacks_are_those_of_the_table),
     (LOSSES, "each of 36 risks", risks_agree_with_anonymeter),
     (LOSSES, "96 to 100 % of the intervals", intervals_hold_the_risk),
