@@ -78,9 +78,9 @@ class Prepared:
         *columns : hashable
             The columns. They cause no warning.
         """
-        if not all(map(is_hashable, columns)):
-            got, hint = type(columns[0]).__name__, "pass one label after the other: keep('sex', 'born')"
-            raise ParameterError("keep takes labels of columns", where="keep", got=got, hint=hint)
+        if others := [type(each).__name__ for each in columns if not is_hashable(each)]:
+            hint = "pass one label after the other: keep('sex', 'born')"
+            raise ParameterError("keep takes labels of columns", where="keep", got=others[0], hint=hint)
         return replace(self, kept=column_labels([*self.kept, *columns], "keep"))
 
     @property
@@ -209,7 +209,7 @@ def keep(frame: pd.DataFrame, *columns: Hashable) -> Prepared:
 
     Notes
     -----
-    The columns cause no warning, and the result records them. They stay unprotected: look at their risk
+    The columns cause no warning, and the result records them. They are not protected: look at their risk
     first, as `profile` counts it.
 
     Examples

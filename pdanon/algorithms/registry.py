@@ -55,7 +55,8 @@ class Way:
     floor: Callable[[Itemsets, Any], float] | None = None
 
 
-# Whether labels go back to lines with counts or other columns: losses that deletions lower then try them.
+# Whether labels go back to lines with counts or other columns, which need one label for an item in all rows:
+# `anonymize` then tries deletions only for losses that they lower.
 ONE_LABEL: ContextVar[bool] = ContextVar("one_label", default=False)
 
 # Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.

@@ -344,9 +344,8 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         ]
         for each in (True, False)
     )
-    if len(boxes) > (
-        2 if joined or (persons and usual) else 1
-    ):  # one or two are questions beside several answers
+    questions = 2 if joined or (persons and usual) else 1  # so many boxes may stand beside the items
+    if len(boxes) > questions:
         form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
         yield f"a column for each of {len(boxes):,} items", form
     items += [column.name for column, kind in single if kind.endswith("codes")]

@@ -124,9 +124,8 @@ def release(
     # A decision that is only an attempt is infeasible; the attempt of a frame is the ``partial`` of the
     # error. So is a release that exceeds a bound, or is almost empty although there are bounds. A release
     # that fails its audit is withheld.
-    judged = writer.check_keep(
-        REVIEWED.get() if keep is None else keep
-    )  # before the decision, which may take long
+    # Before the decision, which may take long.
+    judged = writer.check_keep(REVIEWED.get() if keep is None else keep)
     decision = decide()
     risk = decision.risk() if decision.problem is None else None
     parameters = {**decision.parameters, **keep_parameter(judged)}

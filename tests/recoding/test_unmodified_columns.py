@@ -455,7 +455,7 @@ def test_every_algorithm_has_it(name):
         (["ZIPS"], ColumnError, r"'ZIPS' does not exist\n  where: keep\n.*\n  hint:  did you mean 'ZIP'\?"),
         (["GENDER", "items"], ColumnError, "'items' is recoded\n  where: keep"),
         (["ZIP", "ZIP"], ParameterError, "keep names a column twice"),
-        ([["ZIP"]], ParameterError, r"keep takes labels of columns\n  where: keep\n  got:   list"),
+        (["GENDER", ["ZIP"]], ParameterError, r"keep takes labels of columns\n  where: keep\n  got:   list"),
         ([None], ColumnError, "column None does not exist"),
         ([5], ColumnError, "column 5 does not exist"),
         (["notes"], ColumnError, "the values of a column cannot be compared\n  where: keep\n  got:   notes"),

@@ -170,7 +170,7 @@ def protect_pairs(
         state.kept = start.kept
         return _anneal(state, report, start.slow, start.heat)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
-    deletions.cover(state, True)
+    deletions.cover(state, afresh=True)
     best = state.kept
     least = prices[~best].sum()
     for heat in _HEATS if least else ():
@@ -207,6 +207,6 @@ def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: flo
             deletions.scan(state, _MOST * temperature, scale)
         deletions.sweep(state, temperature, scale)
         report(1)
-    deletions.cover(state, False)
+    deletions.cover(state, afresh=False)
     deletions.restore(state)
     return state.kept
