@@ -12,13 +12,13 @@ import numpy as np
 from pdanon._kernels import deletions
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets
 from pdanon.guarantees.named import unite_itemsets
-from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, rows_of
+from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, ranges, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
 from pdanon.itemsets.timing import Report, check_time
 from pdanon.recoding.bounds import deletions_of
 
-_HEATS = 1.0, 0.6, 0.5, 0.4  # factors of the temperatures of annealings, each from the best state so far
-_GAIN = 0.002  # of the loss, below which there is no further round
+_HEATS = 1.0, 0.6, 0.5, 0.4, 0.3  # factors of the temperatures of annealings, each from the best state so far
+_GAIN = 0.002  # of the loss, below which only the coldest round is left
 _HOT, _WARM, _COLD = 1.2, 0.7, 0.5  # temperatures, in occurrences
 _SCALE = 8.0  # price of a rare pair at last, in occurrences; 1 at first
 _LOOSE, _FIRM = 40, 120  # sweeps in which rare pairs become expensive, and in which they die
@@ -57,7 +57,7 @@ def protect(
     for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
         kept[kept] = break_up(base, partial(_list_rare, base, k, size), worth)
-    return kept
+    return kept if m is not None and m < 3 else revive(rows, kept, k, m)
 
 
 def protect_secrets(
@@ -119,6 +119,30 @@ def break_up(rows: SupportIndex, list_rare: Callable[[Mask], ItemsetTable], wort
     return kept > 0
 
 
+def revive(rows: SupportIndex, kept: Mask, k: int, m: int | None) -> Mask:
+    """Restore occurrences of an item that rows can have again together, item by item, the frequent first."""
+    # Only rows with the item count for itemsets with it. All of them take it back. Those where this makes an
+    # itemset rare give it up, which may make others rare. Rows that have kept it are never among them.
+    kept, (starts, tids, positions) = kept.copy(), rows.transpose
+    for item in np.argsort(-rows.singles, kind="stable").tolist():
+        chosen = slice(starts[item], starts[item + 1])
+        own, places = tids[chosen], positions[chosen]
+        if rows.singles[item] < k or kept[places].all():
+            continue
+        check_time()
+        table = rows.within(own)
+        others = kept[ranges(rows.offsets[own], table.lengths)[1]] & (table.codes != item)
+        table, joins = kept_rows(table, others), np.ones(len(own), np.bool_)
+        while joins.any():
+            having = table.within(joins)
+            gives_up = having.at_risk(k, None if m is None else m - 1) | (having.n_rows < k)
+            if not gives_up.any():
+                break
+            joins[joins] = ~gives_up
+        kept[places] = joins
+    return kept
+
+
 def with_single_items(rows: SupportIndex, kept: Mask, k: int) -> Mask:
     """Restore the most frequent item of each row that lost all, if the item is still in at least k rows."""
     # No other itemset occurs in such a row, so that none becomes rare.
@@ -173,8 +197,9 @@ def protect_pairs(
     deletions.cover(state, afresh=True)
     best = state.kept
     least = prices[~best].sum()
-    for heat in _HEATS if least else ():
-        kept = _anneal(state, report, heat=heat)
+    heats = [*_HEATS] if least else []
+    while heats:
+        kept = _anneal(state, report, heat=heats.pop(0))
         loss = prices[~kept].sum()
         gain = least - loss
         if gain >= 0:  # equal ones, too: only the annealing is random
@@ -182,7 +207,7 @@ def protect_pairs(
         else:
             state.kept = best
         if gain < _GAIN * loss:
-            break
+            del heats[:-1]  # a larger k needs it
     return best
 
 
