@@ -28,7 +28,7 @@ from pdanon.algorithms.items.pcta import coat, pcta, upcta
 from pdanon.algorithms.items.ps_rules import ps_rules
 from pdanon.algorithms.items.rho import suppress_control, td_control
 from pdanon.algorithms.items.suppress_to_k import suppress_public, suppress_to_k
-from pdanon.algorithms.preparation import Prepared, keep, prepare
+from pdanon.algorithms.preparation import Prepared, keep, prepare, start_from
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.relational.global_recoding import full_subtree, incognito, top_down
 from pdanon.algorithms.relational.groups import cluster, k_member, mondrian
@@ -197,6 +197,7 @@ __all__ = [
     "risk",
     "rum_bound",
     "show_versions",
+    "start_from",
     "suppress_control",
     "suppress_public",
     "suppress_to_k",

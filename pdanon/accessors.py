@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import wraps
 from typing import Any
 
@@ -12,9 +13,9 @@ import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.clump import lcg
-from pdanon.algorithms.preparation import Prepared, keep, prepare
+from pdanon.algorithms.preparation import Prepared, keep, prepare, start_from
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import ONE_LABEL, Algorithm, watch
+from pdanon.algorithms.registry import ONE_LABEL, Algorithm, starting_from, watch
 from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.after import after
 from pdanon.evaluation.alternatives import alternatives
@@ -167,20 +168,35 @@ class ByPerson:
         self, frame: pd.DataFrame, names: tuple[Hashable, ...], counts: bool, keep: Sequence[Hashable]
     ) -> None:
         self._frame, self._names, self._counts, self._kept = frame, names, counts, keep
+        self._earlier: Anonymized | pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         unit, item, column = self._names
         named = "" if column is None else f", {column!r}"
         named += "" if item is None else f", item={item!r}"
         named += ", counts=True" * self._counts + (f", keep={[*self._kept]}" if self._kept else "")
+        started = "" if self._earlier is None else ".start_from(...)"
         persons = self._frame.iloc[:, unit_positions(self._frame, *self._names)[0]].nunique()
         rows = f"{persons:,} persons in {len(self._frame):,} rows"
-        return f"df.txanon.by({unit!r}{named}): {rows}"
+        return f"df.txanon.by({unit!r}{named}){started}: {rows}"
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""
         what = "persons with several rows have no such method"
         raise unknown_method(ByPerson, name, what, "df.txanon.by(...)")
+
+    @called_by_name
+    def start_from(self, earlier: Anonymized | pd.DataFrame | None) -> ByPerson:
+        """Keep the labels of an earlier release by persons; see `pdanon.start_from`.
+
+        Parameters
+        ----------
+        earlier : Anonymized, DataFrame or None
+            The release, or its mapping.
+        """
+        started = copy(self)
+        started._earlier = earlier
+        return started
 
     @called_by_name
     def audit(
@@ -278,9 +294,10 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
         plain = table.is_long and not self._counts and not self._kept
         token = ONE_LABEL.set(not plain)
         try:
-            return release_units(
-                table, lambda sets: function(sets, *args, **options), self._counts, self._kept
-            )
+            with starting_from(self._earlier, function.__name__):
+                return release_units(
+                    table, lambda sets: function(sets, *args, **options), self._counts, self._kept
+                )
         finally:
             ONE_LABEL.reset(token)
 
@@ -305,7 +322,8 @@ def _of_prepared(function: Callable[..., Anonymized]) -> Callable[..., Anonymize
 
     @wraps(function)
     def method(self: Prepared, *args: Any, **options: Any) -> Anonymized:
-        return self.release(lambda frame: function(frame, *args, **options))
+        with starting_from(self.earlier, function.__name__):
+            return self.release(lambda frame: function(frame, *args, **options))
 
     return called_by_name(method)
 
@@ -360,7 +378,7 @@ class TxanonAccessor:
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     *(audit, risk, attack, assess, bound, breach, lcg, apply_mapping, refine, anonymize, by, after),
-    *(prepare, keep, profile, tradeoff, alternatives, compare, to_long, to_onehot, fingerprint),
+    *(prepare, keep, start_from, profile, tradeoff, alternatives, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, as_method(_function))

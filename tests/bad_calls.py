@@ -103,7 +103,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "size": lambda: 1,
     "itemsets.size": lambda: 1,
     "parts": lambda: 2,
-    "start": lambda: released("pcta").mapping,
+    "earlier": lambda: released("pcta").mapping,
     "level": lambda: 1,
     "count": lambda: 2,
     "sizes": lambda: 1,

@@ -136,10 +136,9 @@ def play(line: Refuted) -> tuple[str, Fraction, Fraction]:
 def _play_series(line: Refuted) -> tuple[str, Fraction, Fraction]:
     """Count the rows of the later release that match, and those that also match earlier if they are there."""
     rows = [list(row) for row in line.table.replace("+", "").split()]
-    release = getattr(pdanon, line.algorithm)
     frame = frame_of({"items": (rows, "object")})
-    first = release(frame[: len(line.table.split("+")[0].split())], **line.asked)
-    last = release(frame, **line.asked, start=first)
+    first = getattr(pdanon, line.algorithm)(frame[: len(line.table.split("+")[0].split())], **line.asked)
+    last = getattr(frame.txanon.start_from(first), line.algorithm)(**line.asked)
     matching = []
     for result in (first, last):
         became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))

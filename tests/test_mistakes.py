@@ -728,6 +728,10 @@ def test_every_algorithm_says_what_it_needs():
             function()
         with pytest.raises(ParameterError, match=r"no parameter 'keep'\n(.|\n)*txanon\.keep\('store'\)"):
             function(FRAME, keep=["store"])
+        with pytest.raises(
+            ParameterError, match=r"no parameter 'start'\n(.|\n)*txanon\.start_from\(january\)"
+        ):
+            function(FRAME, start=None)
 
 
 def hint_of(call):

@@ -1138,9 +1138,9 @@ def test_lemma_added_rows_keep_matches(rows, more, k, m):
 )
 def test_lemma_series_only_merge(rows, more, k, m, name):
     tree = {"hierarchy": {"*": {"x": ["a", "b"], "y": ["c", "d"]}}} if name == "apriori" else {}
-    release = getattr(pdanon, name)
-    first = infeasible(release, frame_of(rows), k=k, m=m, **tree) if any(rows) else None
-    second = first and infeasible(release, frame_of(rows + more), k=k, m=m, start=first, **tree)
+    first = infeasible(getattr(pdanon, name), frame_of(rows), k=k, m=m, **tree) if any(rows) else None
+    later = frame_of(rows + more).txanon.start_from(first)
+    second = first and infeasible(getattr(later, name), k=k, m=m, **tree)
     if second is None:
         return
     maps = became_of(first), became_of(second)

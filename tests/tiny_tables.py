@@ -335,8 +335,8 @@ def series(random: Random) -> Outcome:
         persons.append(random.sample(sorted(there), len(there)))
         frame = pd.DataFrame({"items": column_of([sorted(rows[one]) for one in persons[-1]])})
         asked = {"k": k, "m": m, **own_parameters(random, name)}
-        asked |= {"start": results[-1]} if results and follow else {}
-        result = released(lambda frame=frame, asked=asked: getattr(frame.txanon, name)(**asked))
+        prepared = frame.txanon.start_from(results[-1] if results and follow else None)
+        result = released(lambda prepared=prepared, asked=asked: getattr(prepared, name)(**asked))
         if result is None:
             return Outcome(name)
         results.append(result)

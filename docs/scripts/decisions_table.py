@@ -134,7 +134,7 @@ def lost() -> Iterator[tuple[str, str, str]]:
     february.loc[moved, "items"] = february.loc[[*moved[1:], moved[0]], "items"].array
     for k in (K, 3 * K):
         first = january.txanon.pcta(k=k, m=M)
-        second = february.txanon.pcta(k=k, m=M, start=first)
+        second = february.txanon.start_from(first).pcta(k=k, m=M)
         persons = january.index.intersection(february.index)
         series = second.frame.txanon.after(first, mapping=second.mapping, key=[january.index, february.index])
         spans = series.audit(pdanon.KmAnonymity(K, M)).spans

@@ -31,8 +31,8 @@ DATA_SETS = {
 MONTHS, K, M, RESERVE = 12, 5, 2, 15
 METHODS = {
     "fresh": {"fresh": True},
-    "`start=`": {},
-    f"`start=`, `k={RESERVE}`": {"k": RESERVE},
+    "`start_from`": {},
+    f"`start_from`, `k={RESERVE}`": {"k": RESERVE},
 }
 
 
@@ -69,8 +69,8 @@ def release_months(
     results: list[Anonymized] = []
     for frame in frames:
         start = None if fresh or not results else results[-1]
-        options = {"refine": refine and start is None, "start": start}
-        results.append(frame.txanon.keep("id").pcta(k=k, m=M, **options))
+        prepared = frame.txanon.keep("id").start_from(start)
+        results.append(prepared.pcta(k=k, m=M, refine=refine and start is None))
     return results
 
 

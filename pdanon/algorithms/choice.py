@@ -28,6 +28,7 @@ from pdanon.algorithms.refinement import refine_quickly
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    EARLIER,
     LOWERED_BY_DELETIONS,
     ONE_LABEL,
     Recodes,
@@ -133,7 +134,6 @@ def anonymize(
     max_loss: Mapping[str, float] | None = None,
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
 
@@ -176,9 +176,6 @@ def anonymize(
         Seed or generator of the random numbers, for algorithms that start with random rows: those for
         quasi-identifiers; None is the seed 0. Also that of a secret order of the items by which `pcta`,
         `coat` and `refine` break ties, by default by the order of the items.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split: only
-        algorithms with ``start=`` are tried, and `refine` moves its sets as a whole.
 
     Returns
     -------
@@ -266,10 +263,10 @@ def anonymize(
     columns = None if described and isinstance(guarantee, Guarantee) else quasi_names(quasi)
     guarantee, column = read_guarantee(guarantee, column, k, m, columns)
     end = began + check_seconds(time_limit, "time_limit")
-    given = {"hierarchy": hierarchy, "utility": utility, "start": start}
+    given = {"hierarchy": hierarchy, "utility": utility, "start": EARLIER.get()}
     most = check_max_loss(max_loss, ["named"])
     named = most.pop("named", None)
-    if named is not None and start is not None:
+    if named is not None and given["start"] is not None:
         hint = "leave out one of them: the bound chooses a larger k for a single release"
         raise ParameterError("a bound on named excludes start", where="max_loss", hint=hint)
     given = {name: value for name, value in given.items() if value is not None}
@@ -337,6 +334,8 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
     for parameter in given:
         if not any(_uses(step, parameter) for step in known if step.algorithm != "refine"):
             hint = f"leave it out, or call an algorithm with {parameter}= yourself"
+            if parameter == "start":
+                hint = "leave it out, or pass a guarantee such as pdanon.KmAnonymity(k=5, m=2)"
             if parameter == "utility" and isinstance(guarantee, KKm | KLm):
                 items = 'pdanon.Transaction("coat", options={"utility": ..., "max_suppressed": 1})'
                 hint = f"call rum_bound, whose sets can keep to blocks: transaction={items}"
@@ -362,6 +361,8 @@ def _uses(step: Step, parameter: str) -> bool:
         return parameter == "utility"  # it keeps to the blocks of the release
     if parameter == "hierarchy":  # some algorithms accept one, but not with the options of the configuration
         return step.way.needs == "hierarchy"
+    if parameter == "start":
+        return ALGORITHMS[step.algorithm].starts
     return parameter in parameters_of(algorithm(step.algorithm))
 
 

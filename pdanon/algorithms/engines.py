@@ -169,7 +169,7 @@ def _check_algorithm(
             got=name,
             hint=f"read the table into memory{memory}; or pass one of {', '.join(accepted)}",
         )
-    named = {"labels"} if ALGORITHMS[name].publishes_sets else set[str]()
+    named = ["labels"] * ALGORITHMS[name].publishes_sets + ["start"] * ALGORITHMS[name].starts
     check_call(function, (None,), {key: each for key, each in parameters.items() if key not in named})
 
 

@@ -40,7 +40,7 @@ _HINT = "such as {'age': {'band': 10}, 'items': {'length': 3, 'max_items': 20}}"
 @holds_tables
 @dataclass(frozen=True, eq=False, slots=True)
 class Prepared:
-    """A prepared or reviewed table; made by `prepare` and `keep`.
+    """A prepared or reviewed table; made by `prepare`, `keep` and `start_from`.
 
     Its methods are `anonymize` and the algorithms, without the frame. Their results record the steps as the
     parameter ``prepared``, and count dropped items.
@@ -53,16 +53,20 @@ class Prepared:
         The steps.
     kept : tuple
         Columns that the caller has reviewed.
+    earlier : Anonymized or DataFrame, optional
+        The release from which its results start.
     """
 
     frame: pd.DataFrame
     steps: dict[Hashable, dict[str, Any]] = field(default_factory=dict)
     kept: tuple[Hashable, ...] = ()
+    earlier: Anonymized | pd.DataFrame | None = None
     _whole: dict[Hashable, tuple[Itemsets, Mask]] = field(default_factory=dict)  # rows, and what is kept
 
     def __repr__(self) -> str:
-        calls = "" if self.kept and not self.steps else ".prepare(...)"
+        calls = ".prepare(...)" if self.steps else ""
         calls += f".keep({', '.join(map(repr, self.kept))})" if self.kept else ""
+        calls += "" if self.earlier is None else ".start_from(...)"
         return f"df.txanon{calls}: {len(self.frame):,} rows; {self.text or 'no steps'}"
 
     def __getattr__(self, name: str) -> Any:
@@ -82,6 +86,17 @@ class Prepared:
             hint = "pass one label after the other: keep('sex', 'born')"
             raise ParameterError("keep takes labels of columns", where="keep", got=others[0], hint=hint)
         return replace(self, kept=column_labels([*self.kept, *columns], "keep"))
+
+    @called_by_name
+    def start_from(self, earlier: Anonymized | pd.DataFrame | None) -> Prepared:
+        """Keep the labels of an earlier release of the same persons; see `pdanon.start_from`.
+
+        Parameters
+        ----------
+        earlier : Anonymized, DataFrame or None
+            The release, or its mapping.
+        """
+        return replace(self, earlier=earlier)
 
     @property
     def text(self) -> str:
@@ -130,7 +145,7 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
     Returns
     -------
     Prepared
-        With the prepared ``frame``, and the methods ``keep``, ``anonymize`` and algorithms such as ``pcta``.
+        With the prepared ``frame``, and the methods ``keep``, ``start_from``, ``anonymize`` and algorithms.
 
     Raises
     ------
@@ -221,6 +236,53 @@ def keep(frame: pd.DataFrame, *columns: Hashable) -> Prepared:
     ['store']
     """
     return Prepared(check_frame(frame)).keep(*columns)
+
+
+@called_by_name
+def start_from(frame: pd.DataFrame, earlier: Anonymized | pd.DataFrame | None) -> Prepared:
+    """Keep the labels of an earlier release of the same persons: they may grow, and are never split.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row per person. It is not modified.
+    earlier : Anonymized, DataFrame or None
+        The earlier release, or its mapping. None: no release, as for the first of a series.
+
+    Returns
+    -------
+    Prepared
+        With the methods ``pcta``, ``coat``, ``upcta``, ``apriori``, ``optimal`` and ``hghs``, and with
+        ``anonymize``, which tries these alone.
+
+    Raises
+    ------
+    ParameterError
+        In a release: if the earlier one has a stronger guarantee, labels that differ from row to row, or none
+        of the items. If its labels are no nodes of the hierarchy, or sets in several blocks of ``utility``.
+        If it suppresses items, unless for `hghs` and for `optimal` with ``suppress``. If there are sensitive
+        items, or the algorithm is another one.
+
+    Notes
+    -----
+    Guarantee: that of the release. Rows that are only added expose nobody in both releases together: see the
+    page of series, also for other changes.
+
+    A new item joins the set of several items whose NCP grows least. With ``refine``, the earlier sets move as
+    a whole. Nodes of a hierarchy may be raised. New items must be in it. Suppressed items stay suppressed,
+    and so do new items that would be published as a node above one.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> january = pd.DataFrame({"items": [["rice", "tea"], ["rice"], ["tea"], ["salt"], ["salt"]]})
+    >>> first = january.txanon.pcta(k=2, m=2)
+    >>> february = pd.concat([january, january], ignore_index=True)
+    >>> second = february.txanon.start_from(first).pcta(k=2, m=2)
+    >>> second.mapping["generalized"].unique().tolist()
+    ['(rice,tea)', 'salt']
+    """
+    return Prepared(check_frame(frame), earlier=earlier)
 
 
 def check_steps(steps: Any, where: str = "steps") -> dict[Hashable, dict[str, Any]]:

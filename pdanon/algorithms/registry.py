@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -59,6 +60,9 @@ class Way:
 # `anonymize` then tries deletions only for losses that they lower.
 ONE_LABEL: ContextVar[bool] = ContextVar("one_label", default=False)
 
+# The earlier release from which that of a block starts, as `pdanon.start_from` sets it.
+EARLIER: ContextVar[Any] = ContextVar("earlier", default=None)
+
 # Losses that count occurrences and itemsets as they are. By others, a deletion costs more than most sets.
 LOWERED_BY_DELETIONS = ("occurrences", "singles", "pairs", "meaning")
 
@@ -79,6 +83,7 @@ class Algorithm:
     #   cluster of rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults.
     #   ``form`` forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by
     #   part for both.
+    # - ``starts``: ``decide`` takes ``start``, an earlier release whose labels it never splits.
     # - ``ways``: what `pdanon.anonymize` tries. ``adds``: columns that the frame must not have.
     #   ``bytes_per_row``: memory of a table with six items a row, measured by
     #   ``docs/scripts/groups_table.py``.
@@ -97,6 +102,7 @@ class Algorithm:
     form: Callable[..., Any] | None = None
     by_value: bool = False
     parts: Callable[..., Any] | None = None
+    starts: bool = False
     ways: tuple[Way, ...] = ()
     adds: tuple[str, ...] = ()
     bytes_per_row: int = 0
@@ -124,6 +130,8 @@ class Algorithm:
         # ``arguments`` are those of the function by name, its ``locals()``. All are recorded but the frame
         # and the column.
         given = dict(arguments)
+        if (earlier := EARLIER.get()) is not None:
+            given["start"] = earlier
         frame, column = given.pop("frame"), given.pop("column")
         if takes_guarantee(self.function) and isinstance(column, Guarantee):
             got, hint = type(column).__name__, "pass it by name: guarantee=pdanon.KmAnonymity(k=5, m=2)"
@@ -246,6 +254,23 @@ def with_defaults(function: Callable[..., Anonymized], given: Mapping[str, Any])
     return {name: each.default for name, each in parameters_of(function).items()} | dict(given)
 
 
+@contextmanager
+def starting_from(earlier: Any, name: str) -> Iterator[None]:
+    """Let an algorithm, or `pdanon.anonymize`, start from an earlier release, if there is one."""
+    if earlier is None:
+        yield
+        return
+    if name in ALGORITHMS and not ALGORITHMS[name].starts:
+        what = f"{name} cannot keep the labels of an earlier release"
+        hint = ", ".join(each for each, record in ALGORITHMS.items() if record.starts)
+        raise ParameterError(what, where="start", hint=f"call anonymize, or one of {hint}")
+    token = EARLIER.set(earlier)
+    try:
+        yield
+    finally:
+        EARLIER.reset(token)
+
+
 def parameters_of_guarantee(kind: type) -> list[str]:
     """Return the names of the parameters of a guarantee, without the mapping of a release."""
     return [each.name for each in fields(kind) if each.name != "mapping"]
@@ -308,6 +333,8 @@ def text_parameters(name: str) -> dict[str, bool]:
     own = {each: known.default is known.empty for each, known in parameters_of(algorithm(name)).items()}
     if "quasi" in own:
         own |= {"hierarchies": False, "quasi_weights": False}
+    if ALGORITHMS[name].starts:
+        own["start"] = False
     if not takes_guarantee(algorithm(name)):
         return own
     promised = sorted(

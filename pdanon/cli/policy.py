@@ -23,6 +23,7 @@ from pdanon.algorithms.registry import (
     read_named_request,
     read_request,
     region_parameters,
+    starting_from,
     takes_guarantee,
     text_parameters,
 )
@@ -662,8 +663,7 @@ class Policy:
     @property
     def _parameters(self) -> Parameters:
         """The parameters of the algorithm alone."""
-        others = ("counts", "processes", "labels")
-        return {key: value for key, value in self.parameters.items() if key not in others}
+        return {k: each for k, each in self.parameters.items() if k not in ("counts", "processes", "labels")}
 
     @property
     def _roles(self) -> schema.Roles:
@@ -745,19 +745,19 @@ def release_table(
     if persons:
         persons, prepared = {**persons, "keep": prepared.kept}, replace(prepared, kept=())
     most = check_max_loss(options.pop("max_loss", None), ["named"] if algorithm is None else ())
-    risk = check_max_risk(max_risk)
     if algorithm is None:
         lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
         guarantee, options = read_request(options, lists=lists)
         options |= {"guarantee": guarantee, "max_loss": most | options.get("max_loss", {}) or None}
-    labels = options.pop("labels", "set")
+    labels, earlier = options.pop("labels", "set"), options.pop("start", None)
 
     def run(rows: pd.DataFrame) -> Anonymized:
         return bound_function(algorithm or "anonymize", rows, column, persons)(**options).relabel(labels)
 
-    result = prepared.release(run)
+    with starting_from(earlier, algorithm or "anonymize"):
+        result = prepared.release(run)
     refuse_loss(result.loss, result.useless, {each: most[each] for each in most if each != "named"})
-    refuse_risk(result.unmodified, risk)
+    refuse_risk(result.unmodified, check_max_risk(max_risk))
     return result
 
 

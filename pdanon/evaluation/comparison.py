@@ -29,6 +29,7 @@ from pdanon.algorithms.registry import (
     parameters_of,
     parameters_of_guarantee,
     read_named_request,
+    starting_from,
     takes_guarantee,
     text_parameters,
 )
@@ -139,7 +140,7 @@ def _check_names(
     accepted = parameters_of(named(name))
     where = f"configuration {label!r}"
     for key in (*fixed, *vary):
-        known = text_parameters(name) if texts else accepted
+        known = text_parameters(name) if texts or key == "start" else accepted
         check_known(key, known, f"parameter of {name}", where=where, hint=moved(key, accepted))
     if fixed.keys() & vary.keys():
         got = ", ".join(sorted(fixed.keys() & vary.keys()))
@@ -410,7 +411,7 @@ class _Comparison:
         function = named(task.algorithm)
         place = {"column": self.column} if of_lists(function) else {}
         given = read_named_request(task.algorithm, task.parameters)
-        with _measure_cost(row):
+        with starting_from(given.pop("start", None), task.algorithm), _measure_cost(row):
             result = function(self.frame, **place, **given)
         row.update(result.loss)
         if self.tree is not None and not result.mapping.empty:

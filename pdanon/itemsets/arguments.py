@@ -54,6 +54,7 @@ _EXAMPLES = {
     "mapping": "mapping=result.mapping",
     "path": "path='table.parquet'",
     "population": "population=people: a frame with a row per person, also those of the sample",
+    "earlier": "earlier=january: an earlier release of the same persons, or its mapping",
     "previous": "previous=january: an earlier release, or a list of them",
     "released": "released=result.frame",
     "configurations": "configurations={'pcta': {'k': 5}}: parameters by algorithm",
@@ -80,6 +81,8 @@ _MOVED = {
     **dict.fromkeys(("unit", "item", "counts"), _BY),
     **dict.fromkeys(("previous", "key", "spans", "linked"), _AFTER),
     "keep": "name the reviewed columns first: df.txanon.keep('store'); of persons: by('id', keep=['store'])",
+    "start": "name the earlier release first: df.txanon.start_from(january).pcta(k=5, m=2); "
+    "of files, name the algorithm: pdanon.stream.pcta(source, target, k=5, start=january)",
     "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
     "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
     "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",

@@ -55,6 +55,27 @@ def test_a_release_that_starts_from_another(run, directory):
     assert run(*audit, "--previous", "first.parquet", "--key", "id")[0] == 0
 
 
+def test_a_policy_starts_from_a_mapping(run, directory):
+    """The sets of the mapping stay, in the release and in a comparison."""
+    mapping = pd.DataFrame({"group": 0, "item": ["rice", "tea", "salt"], "generalized": ["x", "y", "x"]})
+    mapping.to_csv("mapping.csv", index=False)
+    head = (
+        'algorithm = "pcta"\nparameters = {k = 2, m = 2, start = "mapping.csv"}\n[columns]\nkeep = ["id"]\n'
+    )
+    compared = '[compare.algorithms.pcta]\nk = 2\nstart = "mapping.csv"\n'
+    compared += '[compare.algorithms.fresh]\nalgorithm = "pcta"\nk = 2\n'
+    files = 'file = "january.parquet"\n[outputs]\nrelease = "out.parquet"\nmapping = "grown.csv"\n'
+    Path("policy.toml").write_text(f"{head}[input]\n{files}{compared}")
+    policy = pdanon.Policy.from_toml("policy.toml")
+    result = policy.run()
+    assert [sorted(items) for _, items in result.mapping.groupby("generalized")["item"]] == [
+        ["rice", "salt"],
+        ["tea"],
+    ]
+    table = policy.compare()
+    assert table["NCP"].tolist() == [result.loss["NCP"], 0]
+
+
 # --- Links: who is in which row of a release that has no column of persons
 
 K_AND_M = ("-k", "2", "-m", "2", "--algorithm", "pcta")

@@ -64,9 +64,9 @@ def test_an_item_that_a_person_has_lost_may_single_out():
     january = frame_of([["a"], ["a"], ["b"], ["b"]]).set_axis(pd.Index([1, 2, 3, 4], name="id"))
     february = frame_of([["b"], ["b"], ["b"]]).set_axis(pd.Index([1, 3, 4], name="id"))
     first = january.txanon.pcta(k=2, m=1)
-    second = february.txanon.pcta(k=2, m=1, start=first)
+    second = february.txanon.start_from(first).pcta(k=2, m=1)
     series = second.frame.txanon.after(first, mapping=second.mapping)
     assert series.audit(KmAnonymity(2, 1)).holds
     had = {person for person, row in zip(january.index, rows_of(first.frame), strict=True) if "a" in row}
     assert had & {*february.index} == {1}
-    assert pdanon.pcta(february, k=2, m=1).frame.equals(second.frame)  # start= is not the reason
+    assert pdanon.pcta(february, k=2, m=1).frame.equals(second.frame)  # start_from is not the reason

@@ -43,7 +43,6 @@ def apriori(
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     hierarchy: HierarchyLike,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, by increasing itemset size.
 
@@ -59,9 +58,6 @@ def apriori(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
-        New items must be in the hierarchy. It excludes sensitive items.
 
     Returns
     -------
@@ -74,14 +70,12 @@ def apriori(
         If some rows contain an item that is not sensitive, but fewer than k; or if a sensitive item is in
         more than 1/l of the rows that are not missing, or of the rows with other items.
     HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or ``start``
-        has another hierarchy, a stronger guarantee or suppressed items.
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or with sensitive items ``LmDiversity(l, m, sensitive, k)``. Sizes are
-    treated in ascending order, until no rare itemset is left; the last resort is the root. With ``start``,
-    the cut is raised from the nodes of the earlier release, so rows that are only added expose nobody.
+    treated in ascending order, until no rare itemset is left; the last resort is the root.
 
     A rare itemset, in the order of the hierarchy, is generalized to the combination of ancestors in at least
     k rows that adds the least NCP over all occurrences, siblings included (then: fewer affected leaves, then
@@ -159,6 +153,7 @@ APRIORI = Algorithm(
     decide=decide,
     unit="generalizations",
     nodes=_nodes,
+    starts=True,
     ways=(Way(KmAnonymity, 50, needs="hierarchy"), Way(LmDiversity, 10, needs="hierarchy")),
 )
 

@@ -35,7 +35,6 @@ def hghs(
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
 
@@ -54,10 +53,6 @@ def hghs(
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. An occurrence costs its loss times the
         importance of its item.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
-        New items must be in the hierarchy. Suppressed items stay suppressed, and so do new items that
-        would be published as a node above one.
 
     Returns
     -------
@@ -69,8 +64,7 @@ def hghs(
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or
-        ``start`` has another hierarchy or a stronger guarantee.
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----
@@ -78,8 +72,7 @@ def hghs(
     and kept unless a rare itemset of at most m kept nodes would contain them. None or at least k rows lose
     all their items: otherwise more nodes of the last cut are suppressed, the nodes of a row together, with
     the fewest occurrences lost per emptied row. The earlier cuts are repaired in the same way, and the
-    cheapest one is released (then: the coarsest). With ``start``, no cut is below the nodes of the earlier
-    release, so rows that are only added expose nobody.
+    cheapest one is released (then: the coarsest).
 
     The search begins at the root. A child cut has the children of one node in its place. The search moves to
     the cheapest child cut, as long as the cost falls: ``loss`` times importance, in steps of 1/65535, summed
@@ -121,6 +114,7 @@ HGHS = Algorithm(
     (KmAnonymity,),
     decide=partial(decide_priced_nodes, nodes_of),
     nodes=nodes_of,
+    starts=True,
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
 )
 

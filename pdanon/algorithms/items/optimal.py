@@ -228,7 +228,6 @@ def optimal(
     hierarchy: HierarchyLike,
     suppress: bool = False,
     time_limit: float = 60,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
 
@@ -248,10 +247,6 @@ def optimal(
     time_limit : float
         Upper bound on the search, in seconds; not negative. It excludes building the program and, without
         ``suppress``, the greedy solution that replaces an unsolved program.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its nodes may be raised, and are never split.
-        New items must be in the hierarchy. With ``suppress``, suppressed items stay suppressed, and so do
-        new items that would be published as a node above one.
 
     Returns
     -------
@@ -266,8 +261,7 @@ def optimal(
     InfeasibleError
         If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError, ColumnError, ItemsetDtypeError, ParameterError
-        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid, or
-        ``start`` has another hierarchy, a stronger guarantee or, without ``suppress``, suppressed items.
+        If the hierarchy (no tree, or items are missing), the column or a parameter is invalid.
 
     Notes
     -----
@@ -286,9 +280,8 @@ def optimal(
     starts with the better result of :func:`hghs` and :func:`mhghs`, or if time is short with the last cut of
     :func:`hghs`, and never returns a worse one.
 
-    With ``start``, no cut is below the nodes of the earlier release, and ``gap`` compares with these cuts
-    alone: rows that are only added expose nobody. None or at least k rows lose all their items, as in
-    :func:`hghs`; ``gap`` includes this loss.
+    After `start_from`, ``gap`` compares with the cuts that are not below the nodes of the earlier release.
+    None or at least k rows lose all their items, as in :func:`hghs`; ``gap`` includes this loss.
 
     Cost: memory of 12 bytes per pair of nodes that share a row. Time to count these pairs, to list rare
     itemsets of the generalized rows if m > 2, and of the solver, which may be exponential in the number of
@@ -506,6 +499,7 @@ RECORD = Algorithm(
     unit="rounds",
     nodes=_nodes,
     options={"time_limit": 60},
+    starts=True,
     ways=(
         Way(KmAnonymity, 80, needs="hierarchy"),
         # The best scenario is usually found early; proving that it is optimal may take minutes.

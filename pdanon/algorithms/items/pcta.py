@@ -113,7 +113,7 @@ def decide_within_blocks(
     guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
     weights: Any,
     refine: bool,
-    start: Any,
+    start: Any = None,
     random_state: Any = None,
     utility: Any = None,
     max_suppressed: float = 0,
@@ -208,7 +208,6 @@ def pcta(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
 
@@ -224,11 +223,8 @@ def pcta(
         Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
     refine : bool
         Lower the balanced loss afterwards, as `pdanon.refine` does: move items between the sets.
-        With ``start``, the sets of the earlier release move as a whole.
     random_state : int, Generator or None
         Seed or generator of a secret order of the items, which breaks ties; see the notes.
-    start : Anonymized or DataFrame, optional
-        An earlier release of the same persons, or its mapping. Its sets may grow, and are never split.
 
     Returns
     -------
@@ -294,6 +290,7 @@ PCTA = Algorithm(
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),
     options={"weights": None},
+    starts=True,
     ways=(Way(KmAnonymity, 10), Way(PrivacyConstraints, 10)),
 )
 
@@ -313,7 +310,6 @@ def upcta(
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
 
@@ -332,7 +328,7 @@ def upcta(
         cluster counts with all its items.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1], by default 1: low ones are merged first, and count less in UL.
-    refine, start : bool, Anonymized or DataFrame
+    refine : bool
         As in `pcta`; items move between the sets of a block.
 
     Returns
@@ -391,6 +387,7 @@ UPCTA = Algorithm(
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=False),
     options={"utility": None, "max_suppressed": 0.0, "weights": None},
+    starts=True,
     ways=(
         # Without blocks, upcta equals pcta.
         Way(KmAnonymity, 20, needs="utility"),
@@ -415,7 +412,6 @@ def coat(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
     random_state: int | np.random.Generator | None = None,
-    start: Anonymized | pd.DataFrame | None = None,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
 
@@ -427,7 +423,7 @@ def coat(
         As in `pcta`.
     utility, max_suppressed, weights : DataFrame or mapping, float, mapping
         As in `upcta`.
-    refine, random_state, start : bool, int or Generator, Anonymized
+    refine, random_state : bool, int or Generator
         As in `pcta`; items move between the sets of a block.
 
     Returns
@@ -482,5 +478,6 @@ COAT = Algorithm(
     by_pairs=True,
     sets=partial(merge_occurrences, least_first=True),
     options={"utility": None, "max_suppressed": 0.0, "weights": None},
+    starts=True,
     ways=(Way(KmAnonymity, 30), Way(PrivacyConstraints, 30)),
 )

@@ -41,9 +41,9 @@ def test_refined_releases_of_a_series_expose_nobody(seed):
     for _ in range(20 if ALL else 2):
         k, m, results = draw.randint(2, 3), draw.choice([1, 2, 2, 3]), []
         for frame in months(draw, 3):
-            options = {"k": k, "m": m, "start": results[-1] if results else None}
-            results.append(frame.txanon.keep("id").pcta(**options, refine=True))
-            plain = frame.txanon.keep("id").pcta(**options)
+            prepared = frame.txanon.keep("id").start_from(results[-1] if results else None)
+            results.append(prepared.pcta(k=k, m=m, refine=True))
+            plain = prepared.pcta(k=k, m=m)
             losses = [balanced(frame, each) for each in (results[-1], plain)]
             assert losses[0] <= losses[1] * (1 + 1e-9)
         for earlier, later in pairwise(results):
@@ -120,12 +120,12 @@ def test_constraints_and_blocks_are_kept():
     )
     later = frame_of([*rows, {"e"}, {"e", "x"}])
     options = {"k": 3, "constraints": [["a", "x"], ["b"], ["e"]]}
-    result = later.txanon.pcta(**promised(**options), start=first, refine=True)
+    result = later.txanon.start_from(first).pcta(**promised(**options), refine=True)
     grown = {item: each for each in sets_of(result.mapping) for item in each}
     assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
     blocks = [["a", "b", "c", "d", "e"], ["x", "y"]]
     january = frame_of(rows).txanon.coat(k=3, m=1, utility=blocks)
-    february = later.txanon.coat(k=3, m=1, utility=blocks, start=january, refine=True)
+    february = later.txanon.start_from(january).coat(k=3, m=1, utility=blocks, refine=True)
     assert all(any(one <= {*block} for block in blocks) for one in sets_of(february.mapping))
 
 

@@ -39,9 +39,8 @@ def months(draw, number, *, changes=False):
 def release_all(frames, algorithm, **options):
     results = []
     for frame in frames:
-        start = {"start": results[-1]} if results else {}
-        kept = frame.txanon.keep("id")
-        results.append(getattr(kept, algorithm.__name__)("items", **options, **start))
+        prepared = frame.txanon.keep("id").start_from(results[-1] if results else None)
+        results.append(getattr(prepared, algorithm.__name__)("items", **options))
     return results
 
 
@@ -86,7 +85,7 @@ def test_a_new_item_joins_the_set_that_loses_least():
         {"group": 0, "item": [*"abcdef"], "generalized": [*["(a,b)"] * 2, *["(c,d,e)"] * 3, "f"]}
     )
     rows = [{"a"}] * 9 + [{"b"}] * 9 + [{"c"}] * 2 + [{"d"}] * 2 + [{"f"}] * 5 + [{"new"}]
-    mapping = frame_of(rows).txanon.pcta(k=2, m=1, start=before).mapping
+    mapping = frame_of(rows).txanon.start_from(before).pcta(k=2, m=1).mapping
     # (a,b) would lose 18 + 3, (c,d) loses 4 + 3; the item e is gone.
     assert sets_of(mapping) == {frozenset("ab"), frozenset({"c", "d", "new"}), frozenset("f")}
 
@@ -94,13 +93,13 @@ def test_a_new_item_joins_the_set_that_loses_least():
 def test_a_start_of_many_rows():
     """Supports of all pairs are then counted row by row."""
     baskets = pdanon.read_parquet("examples/baskets.parquet")[["items"]]
-    for algorithm in (pdanon.pcta, pdanon.coat):
-        first = algorithm(baskets[:1500], k=5, m=2, refine=True)
+    for name in ("pcta", "coat"):
+        first = getattr(pdanon, name)(baskets[:1500], k=5, m=2, refine=True)
         for frame in (baskets, baskets[200:].reset_index(drop=True)):
-            second = algorithm(frame, k=5, m=2, start=first)
+            second = getattr(frame.txanon.start_from(first), name)(k=5, m=2)
             grown = {item: each for each in sets_of(second.mapping) for item in each}
             assert all(one <= grown[min(one)] for one in sets_of(first.mapping))
-        later = pdanon.pcta(baskets, k=5, m=2, start=first)
+        later = pdanon.start_from(baskets, first).pcta(k=5, m=2)
         key = [baskets.index[:1500], baskets.index]
         series = later.frame.txanon.after(first, key=key, mapping=later.mapping)
         assert series.audit(KmAnonymity(5, 2)).holds
@@ -110,20 +109,21 @@ def test_new_items_stay_in_their_block():
     before = pd.DataFrame({"group": 0, "item": [*"abcd"], "generalized": [*["(a,b)"] * 2, *["(c,d)"] * 2]})
     rows = [{"a"}, {"b"}, {"c"}, {"c"}, {"c"}, {"d"}, {"x"}, {"x"}]
     blocks = [["a", "b"], ["c", "d", "x"]]
-    mapping = frame_of(rows).txanon.coat(k=2, m=1, start=before, utility=blocks).mapping
+    prepared = frame_of(rows).txanon.start_from(before)
+    mapping = prepared.coat(k=2, m=1, utility=blocks).mapping
     assert sets_of(mapping) == {frozenset("ab"), frozenset("cdx")}
     with pytest.raises(ParameterError, match="in several blocks"):
-        frame_of(rows).txanon.coat(k=2, m=1, start=before, utility=[["a", "c"], ["b", "d", "x"]])
+        prepared.coat(k=2, m=1, utility=[["a", "c"], ["b", "d", "x"]])
 
 
 def test_a_start_has_items_of_the_column():
     frame = pd.DataFrame({"items": [[1, 2], [2, 3], [1, 3], [4], [4]]})
     first = frame.txanon.pcta(k=2, m=1)
-    second = frame[:3].txanon.pcta(k=2, m=1, start=first.mapping)
+    second = frame[:3].txanon.start_from(first.mapping).pcta(k=2, m=1)
     assert second.mapping["item"].tolist() == [1, 2, 3]
     texts = pd.DataFrame({"group": 0, "item": ["x", "y"], "generalized": ["(x,y)", "(x,y)"]})
     with pytest.raises(ParameterError, match="none of the items"):
-        frame.txanon.pcta(k=2, m=1, start=texts)
+        frame.txanon.start_from(texts).pcta(k=2, m=1)
 
 
 FRAME = frame_of([{"a", "b"}, {"a", "b"}, {"c"}, {"c"}, {"a"}] * 2)
@@ -131,7 +131,7 @@ EARLIER = FRAME.txanon.pcta(k=3, m=2)
 
 
 def test_refine_does_not_split_sets_of_a_series():
-    result = FRAME.txanon.pcta(k=3, m=2, start=EARLIER)
+    result = FRAME.txanon.start_from(EARLIER).pcta(k=3, m=2)
     with pytest.raises(ParameterError, match="starts from an earlier one"):
         FRAME.txanon.refine(result)
 
@@ -149,11 +149,12 @@ def test_refine_does_not_split_sets_of_a_series():
     ],
 )
 def test_bad_input_is_explained(options, words):
-    options = {"k": 3, "m": 2, "start": EARLIER, **options}
+    options = {"k": 3, "m": 2, **options}
+    prepared = FRAME.txanon.start_from(options.pop("start", EARLIER))
     if "constraints" in options:
         del options["m"]
     with pytest.raises(pdanon.PdanonError) as caught:
-        FRAME.txanon.pcta(**promised(**options))
+        prepared.pcta(**promised(**options))
     for word in words:
         assert word in str(caught.value)
 
@@ -163,11 +164,12 @@ def test_bad_input_is_explained(options, words):
 def test_anonymize_keeps_to_the_sets_of_a_series(seed):
     january, february = months(random.Random(seed), 2)
     first = january.txanon.keep("id").anonymize(k=3, m=2)
-    result = february.txanon.keep("id").anonymize(k=3, m=2, start=first)
+    prepared = february.txanon.keep("id").start_from(first)
+    result = prepared.anonymize(k=3, m=2)
     name, refined = result.parameters["algorithm"], result.parameters["refine"]
     assert name in ("pcta", "coat")
     assert f"{name}, refined" in result.tried["algorithm"].tolist()
-    again = getattr(february.txanon.keep("id"), name)(k=3, m=2, start=first, refine=refined)
+    again = getattr(prepared, name)(k=3, m=2, refine=refined)
     pd.testing.assert_frame_equal(result.mapping, again.mapping)
     series = result.frame.txanon.after(first, key="id", mapping=result.mapping)
     assert series.audit(KmAnonymity(3, 2)).holds
@@ -179,11 +181,12 @@ def test_anonymize_keeps_to_the_sets_of_a_series(seed):
 def test_other_choices_do_not_start_from_a_release():
     frame = frame_of([["a", "b"], ["a"], ["b"]] * 3).assign(age=range(9))
     first = frame[["items"]].txanon.anonymize(k=3, m=2)
+    prepared = frame[["items"]].txanon.start_from(first)
     with pytest.raises(ParameterError, match="no algorithm for KKm uses start"):
-        frame.txanon.anonymize(pdanon.KKm(k=3, m=2, quasi=["age"]), start=first)
+        frame.txanon.start_from(first).anonymize(pdanon.KKm(k=3, m=2, quasi=["age"]))
     with pytest.raises(ParameterError, match="a bound on named excludes start"):
-        frame[["items"]].txanon.anonymize(k=3, m=2, max_loss={"named": 0.5}, start=first)
-    tried = frame[["items"]].txanon.anonymize(k=3, m=2, start=first, hierarchy=2).tried
+        prepared.anonymize(k=3, m=2, max_loss={"named": 0.5})
+    tried = prepared.anonymize(k=3, m=2, hierarchy=2).tried
     assert "does not keep to start" in tried["reason"].tolist()
 
 
@@ -197,22 +200,90 @@ def test_other_choices_do_not_start_from_a_release():
 )
 def test_fewer_constraints_promise_less(first, later):
     january = frame_of([["a", "b"], ["b", "c"], ["a", "c"]] * 2)
-    start = january.txanon.pcta(**promised(k=2, **first))
+    prepared = january.txanon.start_from(january.txanon.pcta(**promised(k=2, **first)))
     with pytest.raises(ParameterError, match="weaker than that of the earlier release"):
-        january.txanon.pcta(start=start, **promised(k=2, **later))
-    assert january.txanon.pcta(k=2, m=3, start=start).holds
+        prepared.pcta(**promised(k=2, **later))
+    assert prepared.pcta(k=2, m=3).holds
 
 
 @pytest.mark.parametrize("start", [5, "x", frame_of([["a"]])])
 def test_a_start_is_a_result_or_a_mapping(start):
     with pytest.raises(ParameterError, match="where: start"):
-        frame_of([["a"], ["a"]]).txanon.pcta(k=2, start=start)
+        frame_of([["a"], ["a"]]).txanon.start_from(start).pcta(k=2)
 
 
 def test_constraints_may_become_more():
     first = FRAME.txanon.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b"]], k=3))
     assert isinstance(first.guarantee, PrivacyConstraints)
-    assert FRAME.txanon.pcta(k=3, m=2, start=first).holds
-    assert FRAME.txanon.pcta(
-        guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b"], ["c"]], k=3), start=first
-    ).holds
+    prepared = FRAME.txanon.start_from(first)
+    assert prepared.pcta(k=3, m=2).holds
+    assert prepared.pcta(guarantee=pdanon.PrivacyConstraints(constraints=[["a", "b"], ["c"]], k=3)).holds
+
+
+MERGED = pd.DataFrame({"group": 0, "item": [*"abc"], "generalized": ["(a,b)", "(a,b)", "c"]})
+
+
+def test_a_start_is_a_step_beside_others():
+    frame = FRAME.assign(id=range(len(FRAME)))
+    table = frame.txanon
+    expected = table.keep("id").start_from(MERGED).pcta(k=3, m=2)
+    assert expected.parameters["start"] == "2 labels of an earlier release"
+    assert expected.parameters["keep"] == ["id"]
+    for prepared in (
+        table.start_from(MERGED).keep("id"),
+        table.prepare({}).start_from(MERGED).keep("id"),
+    ):
+        assert prepared.pcta(k=3, m=2).frame.equals(expected.frame)
+        assert ".keep('id').start_from(...)" in repr(prepared)
+    first = table.start_from(None).keep("id").pcta(k=3, m=2)
+    assert "start" not in first.parameters
+    assert first.frame.equals(table.keep("id").pcta(k=3, m=2).frame)
+
+
+def test_a_start_ends_with_its_release():
+    with pytest.raises(ParameterError, match="weaker"):
+        FRAME.txanon.start_from(EARLIER).pcta(k=2, m=2)
+    assert "start" not in FRAME.txanon.pcta(k=2, m=2).parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("lra", {"hierarchy": 2, "parts": 2}), ("mondrian", {"quasi": ["id"]})]
+)
+def test_other_algorithms_keep_no_labels(name, options):
+    """Also those of quasi-identifiers, which recode no items at all."""
+    prepared = FRAME.assign(id=range(len(FRAME))).txanon.start_from(MERGED)
+    with pytest.raises(
+        ParameterError, match=f"{name} cannot keep the labels (.|\n)*anonymize, or one of (.|\n)*pcta"
+    ):
+        getattr(prepared, name)(k=2, **options)
+
+
+def test_persons_start_from_a_release_of_persons():
+    """A set of the earlier release stays, though the later one does not need it."""
+    lines = FRAME.assign(who=range(len(FRAME))).explode("items", ignore_index=True)
+    persons = lines.txanon.by("who", item="items")
+    started = persons.start_from(MERGED)
+    assert ".start_from(...): 10 persons" in repr(started)
+    for result in (started.pcta(k=3, m=2), started.anonymize(k=3, m=2)):
+        assert sets_of(result.mapping) == {frozenset("ab"), frozenset("c")}
+    assert len(sets_of(persons.pcta(k=3, m=2).mapping)) == 3
+    with pytest.raises(ParameterError, match="lra cannot keep the labels"):
+        started.lra(k=3, hierarchy=2, parts=2)
+
+
+def test_files_and_comparisons_start_from_a_mapping(tmp_path):
+    later = pd.concat([FRAME] * 3, ignore_index=True)
+    expected = later.txanon.start_from(MERGED).pcta(k=3, m=2)
+    pdanon.to_parquet(later, tmp_path / "later.parquet")
+    options = {"k": 3, "m": 2, "start": MERGED}
+    result = pdanon.stream.pcta(tmp_path / "later.parquet", tmp_path / "out.parquet", **options)
+    pd.testing.assert_frame_equal(result.mapping, expected.mapping)
+    assert result.parameters["start"] == expected.parameters["start"]
+    with pytest.raises(ParameterError, match="no parameter 'start'"):
+        pdanon.stream.lra(tmp_path / "later.parquet", tmp_path / "no", hierarchy=2, parts=2, **options)
+    with pytest.raises(ParameterError, match=r"name the algorithm: pdanon\.stream\.pcta"):
+        pdanon.stream.anonymize(tmp_path / "later.parquet", tmp_path / "no", **options)
+    compared = later.txanon.compare({"fresh": {"algorithm": "pcta"}, "pcta": {"start": MERGED}}, k=3)
+    assert compared.loc[1, "NCP"] == expected.loss["NCP"] > compared.loc[0, "NCP"]
+    with pytest.raises(ParameterError, match="parameter of lra"):
+        later.txanon.compare({"lra": {"start": EARLIER, "parts": 2, "hierarchy": 2}}, k=3)

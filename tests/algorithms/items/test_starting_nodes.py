@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from functools import partial
 from itertools import chain, pairwise, product
 
 import pandas as pd
@@ -16,8 +15,13 @@ import pdanon
 from examples import ALL, seeds
 from pdanon import KmAnonymity, ParameterError
 
-SUPPRESSING = {"hghs": pdanon.hghs, "optimal": partial(pdanon.optimal, suppress=True)}
-ALGORITHMS = {"apriori": pdanon.apriori, "optimal, cut": pdanon.optimal, **SUPPRESSING}
+ALGORITHMS = ["apriori", "optimal, cut", "hghs", "optimal"]
+
+
+def release(prepared, name, **options):
+    """Run an algorithm on a prepared table: the optimum suppresses nodes, unless it is named a cut."""
+    suppressing = {"suppress": True} if name == "optimal" else {}
+    return getattr(prepared, name.removesuffix(", cut"))("items", **options, **suppressing)
 
 
 def random_tree(draw, items="abcdefgh"):
@@ -58,12 +62,11 @@ def read(results):
     return releases, mappings
 
 
-def release_all(tables, algorithm, **options):
+def release_all(tables, name, **options):
     results = []
     for rows in tables:
-        start = {"start": results[-1]} if results else {}
-        kept = table(rows).txanon.keep("id")
-        results.append(kept.release(lambda frame, start=start: algorithm(frame, "items", **options, **start)))
+        prepared = table(rows).txanon.keep("id").start_from(results[-1] if results else None)
+        results.append(release(prepared, name, **options))
     return results
 
 
@@ -76,7 +79,7 @@ def test_added_rows_expose_nobody(name, seed):
     for _ in range(30 if ALL else 1):
         tree, k, m = random_tree(draw), draw.randint(2, 3), draw.randint(1, 2)
         tables = months(draw, 3)
-        results = release_all(tables, ALGORITHMS[name], k=k, m=m, hierarchy=hierarchy_of(tree))
+        results = release_all(tables, name, k=k, m=m, hierarchy=hierarchy_of(tree))
         releases, mappings = read(results)
         above = {each[0]: set(itemsets.leaves(each)) for each in subtrees(tree)}
         for before, after in pairwise(mappings):
@@ -106,7 +109,7 @@ def test_no_cut_above_the_start_loses_less(seed, suppress):
         later = first | {6 + one: {draw.choice("abcdef"), draw.choice("abcdef")} for one in range(5)}
         options = {"k": k, "m": m, "hierarchy": hierarchy_of(tree), "suppress": suppress}
         january = table(first).txanon.keep("id").optimal("items", **options)
-        february = table(later).txanon.keep("id").optimal("items", start=january, **options)
+        february = table(later).txanon.keep("id").start_from(january).optimal("items", **options)
         labels = read([january])[1][0]
         loss = february.loss["LM" if suppress else "NCP"]
         least = min(losses(tree, later, labels, k, m, suppress=suppress))
@@ -159,7 +162,7 @@ JANUARY = frame_of(ROWS).txanon.apriori(k=2, m=2, hierarchy=TREE)
 
 def test_a_new_item_is_published_as_a_node_of_the_start():
     frame = frame_of([*ROWS, {"a3"}, {"a3"}, {"c"}, {"c"}])
-    later = frame.txanon.apriori(k=2, m=2, hierarchy=TREE, start=JANUARY)
+    later = frame.txanon.start_from(JANUARY).apriori(k=2, m=2, hierarchy=TREE)
     assert dict(zip(later.mapping["item"], later.mapping["generalized"], strict=True)) == {
         **{"a1": "A", "a2": "A", "a3": "A"},
         **{"b1": "b1", "b2": "b2", "c": "c"},
@@ -176,17 +179,18 @@ def test_suppressed_items_stay_suppressed():
         "b2": False,
     }
     more = frame_of([{"b1", "b2"}] * 3 + [{"b1", "a1"}] * 4 + [{"a2"}] * 4)
-    later = more.txanon.hghs(k=2, m=2, hierarchy=tree, start=first)
+    prepared = more.txanon.start_from(first)
+    later = prepared.hghs(k=2, m=2, hierarchy=tree)
     assert later.mapping.set_index("item")["generalized"].dropna().to_dict() == {
         "a2": "a2",
         "b1": "b1",
         "b2": "b2",
     }
     with pytest.raises(ParameterError, match="suppresses items"):
-        more.txanon.apriori(k=2, m=2, hierarchy=tree, start=first)
+        prepared.apriori(k=2, m=2, hierarchy=tree)
     with pytest.raises(ParameterError, match="suppresses items"):
-        more.txanon.optimal(k=2, m=2, hierarchy=tree, start=first)
-    assert more.txanon.optimal(k=2, m=2, hierarchy=tree, start=first, suppress=True).holds
+        prepared.optimal(k=2, m=2, hierarchy=tree)
+    assert prepared.optimal(k=2, m=2, hierarchy=tree, suppress=True).holds
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -214,15 +218,17 @@ def test_suppressed_items_stay_suppressed():
 )
 def test_bad_input_is_explained(name, tree, start, options, words):
     with pytest.raises(pdanon.PdanonError) as caught:
-        ALGORITHMS[name](frame_of(ROWS), **{"k": 2, "m": 2, "hierarchy": tree, "start": start, **options})
+        release(
+            frame_of(ROWS).txanon.start_from(start), name, **{"k": 2, "m": 2, "hierarchy": tree, **options}
+        )
     for word in words:
         assert word in str(caught.value)
 
 
 def test_sensitive_items_have_no_start():
     with pytest.raises(ParameterError, match="start excludes sensitive items"):
-        frame_of([*ROWS, {"c"}, {"a1", "c"}]).txanon.apriori(
-            guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["c"]), hierarchy=TREE, start=JANUARY
+        frame_of([*ROWS, {"c"}, {"a1", "c"}]).txanon.start_from(JANUARY).apriori(
+            guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["c"]), hierarchy=TREE
         )
 
 
@@ -233,7 +239,7 @@ def test_anonymize_starts_from_nodes_and_from_sets():
     sets = january.txanon.pcta(k=2, m=2)
     nodes = january.txanon.hghs(k=2, m=2, hierarchy=TREE)
     for first in (sets, nodes, JANUARY):
-        result = february.txanon.anonymize(k=2, m=2, hierarchy=TREE, start=first)
+        result = february.txanon.start_from(first).anonymize(k=2, m=2, hierarchy=TREE)
         assert february[:4].shape == january.shape
         options = {"mapping": result.mapping, "key": [[*range(4)], [*range(6)]]}
         assert result.frame.txanon.after(first, **options).audit(KmAnonymity(2, 2)).holds
@@ -243,4 +249,4 @@ def test_anonymize_starts_from_nodes_and_from_sets():
         generalized=pd.Series([None] * 4, dtype=object)
     )
     with pytest.raises(ParameterError, match="suppresses items"):
-        february.txanon.anonymize(k=2, m=2, start=gone)
+        february.txanon.start_from(gone).anonymize(k=2, m=2)
