@@ -174,6 +174,25 @@ def test_functions_that_need_all_rows_are_refused(name):
 
 
 @pytest.mark.filterwarnings("ignore::pdanon.UselessWarning")
+@pytest.mark.parametrize(
+    ("step", "argument"), [("keep", "keep=['store']"), ("start_from", "start=january.mapping")]
+)
+def test_steps_before_a_release_are_arguments_of_files_and_partitions(tmp_path, step, argument):
+    pdanon.to_parquet(LISTS, tmp_path / "rows.parquet")
+    parts, files = divided(LISTS, 2).txanon, (tmp_path / "rows.parquet", tmp_path / "out.parquet")
+    for place, call in (
+        (parts, "ddf.txanon.pcta(k=5, "),
+        (stream, "pdanon.stream.pcta(source, target, k=5, "),
+    ):
+        with pytest.raises(AttributeError, match="no such step") as caught:
+            getattr(place, step)
+        assert f"{call}{argument})" in str(caught.value)
+    given = {"keep": ["age"]} if step == "keep" else {"start": LISTS.txanon.pcta(k=2, m=1).mapping}
+    for result in (stream.pcta(*files, k=2, m=1, **given), parts.pcta(k=2, m=1, **given)):
+        assert argument.partition("=")[0] in result.parameters
+
+
+@pytest.mark.filterwarnings("ignore::pdanon.UselessWarning")
 def test_views_that_need_all_rows_are_refused(tmp_path):
     pdanon.to_parquet(LISTS, tmp_path / "rows.parquet")
     written = stream.pcta(tmp_path / "rows.parquet", tmp_path / "out.parquet", k=2, m=1, keep=["age"])

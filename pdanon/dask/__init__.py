@@ -21,7 +21,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.class_audit import ByClasses, check_countable
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.itemsets.arguments import MethodError, as_method, called_by_name, unknown_method
+from pdanon.itemsets.arguments import STEPS, MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import read_visible
 from pdanon.itemsets.columns import is_list_column
@@ -389,10 +389,11 @@ class TxanonAccessor:
     def __getattr__(self, name: str) -> Any:
         """Raise an error that lists the methods, or says how to call the one of pandas."""
         if not name.startswith("_") and hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
-            problem, hint = (
-                "the method needs all rows at once",
-                f"pass them, or a sample: ddf.compute().txanon.{name}(...)",
-            )
+            problem = "the method needs all rows at once"
+            hint = f"pass them, or a sample: ddf.compute().txanon.{name}(...)"
+            if name in STEPS:
+                problem = "partitions have no such step"
+                hint = f"pass it to the release: ddf.txanon.pcta(k=5, {STEPS[name]})"
             raise MethodError(problem, where="ddf.txanon", got=repr(name), hint=hint)
         raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
 

@@ -93,6 +93,8 @@ _MOVED = {
 }
 # Names of other functions or libraries for a parameter.
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
+# Steps before a release of a frame, which are arguments of a release of files or partitions.
+STEPS = {"keep": "keep=['store']", "start_from": "start=january.mapping"}
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
 _OF_TRANSACTION = ("columns", "options", "sensitive", "l", "refine")  # parameters of pdanon.Transaction
 

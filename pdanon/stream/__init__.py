@@ -24,7 +24,7 @@ from pdanon.guarantees.parameters import ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.trees import ParquetTree, lock_target
-from pdanon.itemsets.arguments import MethodError, called_by_name
+from pdanon.itemsets.arguments import STEPS, MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import encode_visible
 from pdanon.itemsets.columns import find_quasi, quasi_names
@@ -54,6 +54,9 @@ def __getattr__(name: str) -> Any:
     if hasattr(pd.DataFrame.txanon, name):  # type: ignore[attr-defined]
         problem = "the function needs all rows at once"
         hint = f"read them: pdanon.read_parquet(path).txanon.{name}(...)"
+    if name in STEPS:
+        problem = "files have no such step"
+        hint = f"pass it to the release: pdanon.stream.pcta(source, target, k=5, {STEPS[name]})"
     raise MethodError(problem, where=__name__, got=repr(name), hint=hint)
 
 
