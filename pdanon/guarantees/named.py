@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
+from pdanon.errors import FormatError, ParameterError, read_safely
 from pdanon.guarantees.verdict import Suppression
 from pdanon.hierarchy.sources import Range, RangeSearch
 from pdanon.itemsets.codes import (
@@ -185,21 +185,21 @@ def _bounds(entry: str) -> Range | None:
 
 def _read_entries(path: str, name: str) -> dict[str, int]:
     """Return the entries of a file with their lines; of a .csv file, those in the first field."""
-    try:
+    lines = [(row[0].strip(), number) for number, row in enumerate(read_fields(path), 1) if row]
+    if entries := {text: number for text, number in lines[::-1] if text}:
+        return dict(sorted(entries.items(), key=itemgetter(1)))
+    raise FormatError(f"the file of {name} items is empty", where=path, hint=_FILE_HINT)
+
+
+def read_fields(path: str) -> list[list[str]]:
+    """Return the fields of each line of a .csv file, or each line of another text as one field."""
+
+    def read() -> list[list[str]]:
         with open(path, newline="", encoding="utf-8-sig") as file:
-            rows = (
-                csv.reader(file, strict=True) if path.lower().endswith(".csv") else ([line] for line in file)
-            )
-            lines = [(row[0].strip(), number) for number, row in enumerate(rows, 1) if row]
-    except (OSError, ValueError, csv.Error) as error:
-        cause = cause_of(error)
-    else:
-        if entries := {text: number for text, number in lines[::-1] if text}:
-            return dict(sorted(entries.items(), key=itemgetter(1)))
-        raise FormatError(f"the file of {name} items is empty", where=path, hint=_FILE_HINT)
-    # Raise outside of the handler: the message of the reader, as its context, may contain a line of the file.
-    what = f"the {name} items cannot be read"
-    raise FormatError(what, where=path, got=cause, hint=file_hint(path, "CSV", cause) or _FILE_HINT)
+            is_csv = path.lower().endswith(".csv")
+            return [*csv.reader(file, strict=True)] if is_csv else [[line] for line in file]
+
+    return read_safely(read, path, "CSV")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -11,8 +10,8 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from pdanon.errors import FormatError, ItemsetDtypeError, ParameterError, cause_of
-from pdanon.guarantees.named import generalize_itemsets
+from pdanon.errors import FormatError, ItemsetDtypeError, ParameterError
+from pdanon.guarantees.named import generalize_itemsets, read_fields
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets, find_items
 from pdanon.itemsets.columns import list_column
@@ -132,7 +131,7 @@ def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Seri
     if path.lower().endswith(".parquet"):
         constraints = list_column(read_parquet(path))
     elif path.lower().endswith(".csv"):
-        constraints = _read_csv(path)
+        constraints = [*filter(None, read_fields(path))]
         if column is not None and constraints[:1] == [[str(column)]]:
             raise FormatError("the constraints have a header", where=path, hint=_LINES_HINT)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
@@ -147,17 +146,6 @@ def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Seri
         problem, got = "a constraint must be a non-empty itemset", f"{empty} empty of {len(wanted)}"
         raise ParameterError(problem, where="constraints", got=got, hint=_ITEMSETS_HINT)
     return wanted
-
-
-def _read_csv(path: str) -> list[list[str]]:
-    """Return the fields of each line of a CSV file, without blank lines."""
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            return [line for line in csv.reader(file, strict=True) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problem = cause_of(error)
-    # Raise outside of the handler: the message of the reader, as its context, may contain a line of the file.
-    raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 
 
 def constraint_table(

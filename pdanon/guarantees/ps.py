@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, read_safely
 from pdanon.guarantees.breaches import Breaches, minimal_sets
 from pdanon.guarantees.named import (
     UNKNOWN,
@@ -510,7 +511,7 @@ def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
     if path.lower().endswith(".parquet"):
         return read_parquet(path)
     if path.lower().endswith(".toml"):
-        return _read_toml(path)
+        return read_safely(lambda: tomllib.loads(Path(path).read_bytes().decode()), path, "TOML")
     if not path.lower().endswith(".csv"):
         raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
     frame = read_csv(path, column="known", separator=";")
@@ -519,16 +520,6 @@ def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
     joined = pa.array(frame["sensitive"], pa.large_string())
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), ";")
     return frame.assign(sensitive=Itemsets.from_arrow(split).to_pandas())
-
-
-def _read_toml(path: str) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            return tomllib.load(file)
-    except (OSError, ValueError) as error:
-        problem = cause_of(error)
-    # Raise outside of the handler: the message of the parser, as its context, may contain an item.
-    raise FormatError("the rules cannot be read as TOML", where=path, got=problem)
 
 
 def _all_rules(given: Mapping[str, Any]) -> AllRules:
