@@ -7,7 +7,6 @@ labels stand for the known items. Where occurrences are deleted, they tell which
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -158,9 +157,7 @@ class Sample:
 
     def members(self, label: int) -> Numbers:
         """Return the items that a label stands for."""
-        stands = self._members
-        members: Numbers = np.sort(stands.indices[stands.indptr[label] : stands.indptr[label + 1]])
-        return members.astype(np.int64)
+        return np.sort(_entries(self._members, label)).astype(np.int64)
 
     def weigh(self, label: int, wanted: Numbers, rows: Numbers, published: Any) -> tuple[Floats, Floats]:
         """Weigh some items of a label of released rows, by naive Bayes."""
@@ -172,7 +169,7 @@ class Sample:
         # ``published`` has all released rows, and ``rows`` are some with the label. Return by row and wanted
         # item the weight of the item, and that of all other items of the label, as natural logarithms.
         members = self.members(label)
-        having = self._rows.indices[self._rows.indptr[label] : self._rows.indptr[label + 1]]
+        having = _entries(self._rows, label)
         items = self.items[having][:, members]
         together = (items.T @ self.labels[having]).tocsr()
         together.sort_indices()
@@ -218,14 +215,18 @@ class Sample:
 
     def _gains(self, item: int, without: int | None) -> tuple[int, Floats]:
         """Return the support of an item, and its gain by each label."""
-        items = self._holders
-        having = items.indices[items.indptr[item] : items.indptr[item + 1]]
+        having = _entries(self._holders, item)
         counts = np.bincount(self.labels[having].indices, minlength=len(self._shares)).astype(np.float64)
         if without is None:
             return len(having), np.log1p(counts / self._shares)
-        own = np.searchsorted(self.own, without)
-        counts[self.labels.indices[self.labels.indptr[own] : self.labels.indptr[own + 1]]] -= 1
+        counts[_entries(self.labels, np.searchsorted(self.own, without))] -= 1
         return len(having) - 1, np.log1p(counts / self._shares)
+
+
+def _entries(matrix: Any, number: Any) -> Numbers:
+    """Return the columns of the entries in a row of a CSR matrix; of a CSC, the rows of those in a column."""
+    found: Numbers = matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]]
+    return found
 
 
 @frozen
@@ -410,17 +411,10 @@ def count_candidates(
     return labels, bounds, candidates
 
 
-def _parts(candidates: Numbers) -> Iterator[tuple[int, int]]:
-    """Yield ranges of persons with a limited number of candidate rows."""
-    if not len(candidates):
-        return
+def _parts(candidates: Numbers) -> list[tuple[int, int]]:
+    """Return ranges of persons with a limited number of candidate rows."""
     before = offsets_of(candidates)
-    begin = 0
-    while begin < len(candidates):
-        end = int(np.searchsorted(before, before[begin] + _MOST_CANDIDATES, side="right")) - 1
-        end = max(end, begin + 1)
-        yield begin, end
-        begin = end
+    return many_parts(before, int(before[-1]) // _MOST_CANDIDATES + 1)
 
 
 def _rows_with(index: SupportIndex, labels: Codes) -> Numbers:
