@@ -18,7 +18,7 @@ from pdanon.guarantees.verdict import Audit, Exposure, Model, count_emptied, lis
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import added_label, find_column, label_position
-from pdanon.itemsets.dtype import arrow_values, text_column
+from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, to_numpy
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
@@ -262,31 +262,19 @@ class SensitiveGroups(Model):
 
     def _list_threats(self, itemsets: Itemsets, shown: Mask, frequent: Mask | None = None) -> pd.DataFrame:
         """List the threats: items in rows, items too frequent in a group, rare itemsets."""
-        codes, counts = np.flatnonzero(shown), self.classes
-        texts = item_texts(itemsets.vocabulary.take(pa.array(codes))).to_pylist()
-        support = np.bincount(itemsets.codes, minlength=itemsets.n_items)[codes].tolist()
-        groups, sizes = ([pd.NA] * len(codes) for _ in range(2))
+        codes = np.flatnonzero(shown)
+        items = item_texts(itemsets.vocabulary.take(pa.array(codes)))
+        supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)[codes]
+        found = [_threats(items, supports, "shown")]
         if frequent is not None:
-            place = counts.group[frequent]
-            texts += counts.items.filter(pa.array(frequent)).to_pylist()
-            support += counts.counts[frequent].tolist()
-            groups += counts.groups[place].tolist()
-            sizes += counts.sizes[place].tolist()
-        found = pd.DataFrame(
-            {
-                "itemset": as_itemsets([[text] for text in texts]),
-                "support": np.array(support, np.int64),
-                "why": text_column(["shown"] * len(codes) + ["frequent"] * (len(texts) - len(codes))),
-                "group": pd.array(groups, "Int64"),
-                "size": pd.array(sizes, "Int64"),
-            }
-        )
-        if self.k is None:
-            return found
-        # Itemsets are not about a group: their group and size are missing.
-        rare = self._list_rare(itemsets, shown).reindex(columns=[*found.columns])
-        rare = rare.astype({"group": "Int64", "size": "Int64", "why": found["why"].dtype})
-        return pd.concat([found, rare], ignore_index=True)
+            counts, place = self.classes, self.classes.group[frequent]
+            each = _threats(counts.items.filter(pa.array(frequent)), counts.counts[frequent], "frequent")
+            found.append(each.assign(group=counts.groups[place], size=counts.sizes[place]))
+        if self.k is not None:  # itemsets are not about a group: their group and size are missing
+            found.append(self._list_rare(itemsets, shown))
+        listed = pd.concat(found, ignore_index=True)
+        listed = listed.reindex(columns=["itemset", "support", "why", "group", "size"])
+        return listed.astype({"group": "Int64", "size": "Int64"})
 
     def with_classes(self, classes: pd.DataFrame) -> SensitiveGroups:
         """Return the guarantee for a release with this table of counts, ``result.classes``."""
@@ -295,6 +283,12 @@ class SensitiveGroups(Model):
     def __repr__(self) -> str:
         hidden = "" if self.k is None else f", k={self.k}, m={self.m}"
         return f"SensitiveGroups(p={self.p}, sensitive={self.sensitive!r}{hidden})"
+
+
+def _threats(items: pa.Array, supports: Numbers, why: str) -> pd.DataFrame:
+    """Return single items as threats."""
+    itemsets = as_itemsets([[text] for text in items.to_pylist()])
+    return pd.DataFrame({"itemset": itemsets, "support": supports, "why": why})
 
 
 def _integers(column: pd.Series[Any], name: str) -> Numbers:
