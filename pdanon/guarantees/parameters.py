@@ -17,7 +17,7 @@ from pdanon.itemsets.codes import Itemsets, as_itemsets, find_items
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import without_deletions
 from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
-from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
+from pdanon.itemsets.validation import check_path, describe, is_integer, is_number, read_list
 
 # Largest number of items that an attacker knows; "all" and None: all items of a row.
 ItemLimit: TypeAlias = int | Literal["all"] | None
@@ -172,6 +172,27 @@ _ITEMSETS_HINT = (
     "pass a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
     "of a .csv file with one itemset per line and one item per field"
 )
+
+
+def check_columns(table: pd.DataFrame, names: Sequence[str], what: str, where: str, hint: str) -> None:
+    """Check that a table has each of some columns once."""
+    lacking = [name for name in names if list(table.columns).count(name) != 1]
+    if lacking:
+        problem = f"the table of {what} lacks a column, or has it twice"
+        raise ParameterError(problem, where=where, got=lacking, hint=hint)
+
+
+def rule_sides(rules: Any, names: Sequence[str], hint: str) -> list[Any]:
+    """Return both sides of rules: two columns of a table, or those of pairs."""
+    if isinstance(rules, pd.DataFrame):
+        check_columns(rules, names, "rules", "rules", hint)
+        return [rules[name].reset_index(drop=True) for name in names]
+    pairs = read_list(rules, "rules", hint, "a list of pairs")
+    odd = sum(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in pairs)
+    if odd:
+        got = f"{odd} of {len(pairs)} are no pairs"
+        raise ParameterError("a rule is a pair of lists", where="rules", got=got, hint=hint)
+    return [[pair[place] for pair in pairs] for place in (0, 1)]
 
 
 def check_size(count: int, given: str, where: str) -> None:

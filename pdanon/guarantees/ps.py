@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
@@ -36,6 +36,7 @@ from pdanon.guarantees.parameters import (
     check_open_share,
     check_size,
     format_share,
+    rule_sides,
 )
 from pdanon.guarantees.verdict import Audit, ListModel, counts_emptied, threat_table
 from pdanon.io.parquet import read_parquet
@@ -57,7 +58,7 @@ from pdanon.itemsets.support import (
     empty_itemsets,
     from_matrices,
 )
-from pdanon.itemsets.validation import check_path, read_list
+from pdanon.itemsets.validation import check_path
 
 _UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.with_mapping(mapping)"
 _AT_A_TIME = 10**6  # rules
@@ -471,7 +472,9 @@ def read_rules(rules: Any) -> Rules | AllRules:
         rules = _read_file(check_path(rules, "rules"))
     if isinstance(rules, Mapping):
         return _all_rules(rules)
-    sides = _columns(rules) if isinstance(rules, pd.DataFrame) else _read_pairs(rules)
+    sides = rule_sides(rules, ("known", "sensitive"), _HINT)
+    if any(isinstance(each, (str, bytes)) for side in sides if isinstance(side, list) for each in side):
+        raise ItemsetDtypeError("a side of a rule is a list of items", where="rules", hint=_HINT)
     known, sensitive = (Itemsets.from_series(as_itemsets(side)) for side in sides)
     empty = int(((known.lengths == 0) | (sensitive.lengths == 0)).sum())
     if empty or not known.n_rows:
@@ -530,28 +533,6 @@ def _all_rules(given: Mapping[str, Any]) -> AllRules:
         raise ParameterError("all rules of a size need m and sensitive", where="rules", got=got, hint=hint)
     m = None if given["m"] == "all" else given["m"]
     return AllRules(m, given["sensitive"], given.get("public"))
-
-
-def _columns(table: pd.DataFrame) -> list[pd.Series[Any]]:
-    absent = [name for name in ("known", "sensitive") if list(table.columns).count(name) != 1]
-    if absent:
-        raise ColumnError(
-            "the rules lack a column", where="rules", got=f"no column {absent[0]!r}", hint=_HINT
-        )
-    return [table["known"].reset_index(drop=True), table["sensitive"].reset_index(drop=True)]
-
-
-def _read_pairs(rules: Any) -> list[list[Any]]:
-    if not isinstance(rules, Iterable):
-        raise ParameterError("rules must be pairs", where="rules", got=type(rules).__name__, hint=_HINT)
-    pairs = read_list(rules, "rules", _HINT)
-    odd = sum(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in pairs)
-    if odd:
-        got = f"{odd} of {len(pairs)} are no pairs"
-        raise ParameterError("a rule is a pair of lists", where="rules", got=got, hint=_HINT)
-    if any(isinstance(side, (str, bytes)) for pair in pairs for side in pair):
-        raise ItemsetDtypeError("a side of a rule is a list of items", where="rules", hint=_HINT)
-    return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
 
 
 def _find_needed(known: Itemsets, sensitive: Itemsets) -> Numbers:

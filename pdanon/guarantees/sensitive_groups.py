@@ -13,7 +13,7 @@ import pyarrow as pa
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.km import expose_itemsets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_k, check_m
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_columns, check_k, check_m
 from pdanon.guarantees.verdict import Audit, Exposure, Model, count_emptied, list_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts, read_visible
@@ -49,10 +49,7 @@ class GroupCounts:
         if not isinstance(classes, pd.DataFrame):
             got = type(classes).__name__
             raise ParameterError("classes must be a pandas DataFrame", where="classes", got=got, hint=_HINT)
-        lacking = [name for name in COUNTS if list(classes.columns).count(name) != 1]
-        if lacking:
-            problem = "the table of counts lacks a column, or has it twice"
-            raise ParameterError(problem, where="classes", got=lacking, hint=_HINT)
+        check_columns(classes, COUNTS, "counts", "classes", _HINT)
         number, size, counts = (_integers(classes[name], name) for name in (GROUP, "size", "count"))
         items = _item_texts(classes["item"])
         groups, first, group = np.unique(number, return_index=True, return_inverse=True)

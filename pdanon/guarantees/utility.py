@@ -16,6 +16,7 @@ import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
+from pdanon.guarantees.parameters import check_columns, rule_sides
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, as_itemsets, find_items
 from pdanon.itemsets.mapping import global_mapping, mapping_values
@@ -208,19 +209,8 @@ def from_rules(rules: Any, items: Iterable[Any]) -> pd.DataFrame:
 def _sides(rules: Any) -> list[list[Any]]:
     """Return the antecedents and the consequents of rules."""
     hint = "pass the table of pdanon.metrics.patterns.rules, or pairs of lists: [(['rice'], ['tea'])]"
-    if isinstance(rules, pd.DataFrame):
-        if [list(rules.columns).count(name) for name in ("antecedent", "consequent")] != [1, 1]:
-            problem = "the table of rules lacks a column, or has it twice"
-            raise ParameterError(problem, where="rules", hint=hint)
-        pairs: list[Any] = list(zip(rules["antecedent"], rules["consequent"], strict=True))
-    else:
-        pairs = [
-            read_list(pair, "rules", hint, "a list of pairs") for pair in read_list(rules, "rules", hint)
-        ]
-    if wrong := sum(len(pair) != 2 for pair in pairs):
-        got = f"{wrong} of {len(pairs)} are no pairs"
-        raise ParameterError("a rule has two sides", where="rules", got=got, hint=hint)
-    return [read_list(side, "rules", hint, "a list of items") for pair in pairs for side in pair]
+    sides = chain(*rule_sides(rules, ("antecedent", "consequent"), hint))
+    return [read_list(side, "rules", hint, "a list of items") for side in sides]
 
 
 def partition(utility: Any) -> pd.DataFrame:
@@ -299,9 +289,7 @@ def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
 def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
     """Return the labels and the items of the blocks."""
     if isinstance(utility, pd.DataFrame):
-        if [list(utility.columns).count(name) for name in ("item", "block")] != [1, 1]:
-            problem = "the table of blocks lacks a column, or has it twice"
-            raise ParameterError(problem, where="utility", hint=_HINT)
+        check_columns(utility, ("item", "block"), "blocks", "utility", _HINT)
         if missing := int(utility["block"].isna().sum()):
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
         if not utility["block"].map(is_hashable).all():

@@ -372,8 +372,8 @@ RULE = (["a"], ["s"])
         ([RULE, (SECRET, ["s"])], ItemsetDtypeError, "a list of items"),
         ([RULE, ([1], ["s"])], ItemsetDtypeError, "not of one known type"),
         ({"a": "s"}, ParameterError, "need m and sensitive"),
-        (7, ParameterError, "must be pairs"),
-        (pd.DataFrame({"known": [["a"]]}), ColumnError, "lack a column"),
+        (7, ParameterError, "must be a list of pairs"),
+        (pd.DataFrame({"known": [["a"]]}), ParameterError, "lacks a column"),
         ("rules.txt", ParameterError, "are read from"),
     ],
 )

@@ -230,9 +230,9 @@ def test_blocks_of_rules_are_single_items():
     [
         ([(["a"], [SECRET])], "1 of 2 items of the rules"),
         ([([1], [2])], "2 of 2 items of the rules"),
-        ([(["a"],)], "a rule has two sides"),
+        ([(["a"],)], "a rule is a pair of lists"),
         ([("a", "b")], "rules must be a list of items"),
-        (["a"], "rules must be a list of pairs"),
+        (["a"], "1 of 1 are no pairs"),
         (3, "rules must be a list"),
         (pd.DataFrame({"antecedent": [["a"]]}), "lacks a column"),
     ],
