@@ -173,7 +173,7 @@ def _display_value(name: str, key: str, value: Any) -> Any:
 
 def _is_hidden(name: str, key: str, value: Any) -> bool:
     """Return whether a value may hold items, which a table must not show."""
-    if isinstance(value, str) and (key, value) != ("m", "all"):
+    if isinstance(value, str):
         known = parameters_of(named(name)).get(key)
         return known is None or not isinstance(known.default, str)
     return not (value is None or isinstance(value, (str, bool, int, float, np.number, np.bool_, Model)))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import comb, factorial, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m
+from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit, Model, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
@@ -320,10 +320,6 @@ class DisassociatedKm(Model):
     k: int
     m: int | None = 2
     safe: bool = False
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(self, *, k: int, m: ItemLimit = 2, safe: bool = False) -> None: ...
 
     def __post_init__(self) -> None:
         self._store(k=check_k(self.k), m=check_m(self.m), safe=check_flag(self.safe, "safe"))

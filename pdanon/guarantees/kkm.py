@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_labels
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, format_labels
+from pdanon.guarantees.parameters import check_k, check_m, format_labels
 from pdanon.guarantees.verdict import Audit, Model, Reasons, Suppression, mark_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns, read_visible
@@ -79,18 +79,6 @@ class KKm(Model):
     def __repr__(self) -> str:
         columns = "" if self.columns is None else f", columns={self.columns}"
         return f"KKm(k={self.k}, m={self.m}, quasi={format_labels(self.quasi)}{columns})"
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(
-            self,
-            *,
-            k: int,
-            m: ItemLimit,
-            quasi: Sequence[Hashable],
-            columns: Sequence[Hashable] | None = None,
-            mapping: Any = None,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._store(k=check_k(self.k), m=check_m(self.m), quasi=quasi_labels(self.quasi))
@@ -194,19 +182,6 @@ class KLm(Model):
     quasi: Sequence[Hashable]
     sensitive: Any
     mapping: Any = field(default=None, compare=False)
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(
-            self,
-            *,
-            k: int,
-            l: int,  # noqa: E741
-            m: ItemLimit,
-            quasi: Sequence[Hashable],
-            sensitive: Any,
-            mapping: Any = None,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._store(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pdanon.guarantees.breaches import Breaches, split_rows
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
-from pdanon.guarantees.parameters import ItemLimit, check_k, check_m, constraint_list, constraint_table
+from pdanon.guarantees.parameters import check_k, check_m, constraint_list, constraint_table
 from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Suppression, Threats, counts_emptied
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
@@ -63,10 +63,6 @@ class KmAnonymity(ListModel):
     k: int
     m: int | None = 2
     mapping: Any = field(default=None, compare=False, repr=False)
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(self, k: int, m: ItemLimit = 2, mapping: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         self._store(k=check_k(self.k), m=check_m(self.m), mapping=Suppression.of(self.mapping))
@@ -252,18 +248,6 @@ class LmDiversity(ListModel):
     sensitive: Any
     k: int | None = None
     mapping: Any = field(default=None, compare=False)
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(
-            self,
-            *,
-            l: int,  # noqa: E741
-            m: ItemLimit,
-            sensitive: Any,
-            k: int | None = None,
-            mapping: Any = None,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         self._store(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import inf
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import pandas as pd
 
@@ -19,8 +19,7 @@ from pdanon.itemsets.mapping import without_deletions
 from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
 from pdanon.itemsets.validation import check_path, describe, is_integer, is_number, read_list
 
-# Largest number of items that an attacker knows; "all" and None: all items of a row.
-ItemLimit: TypeAlias = int | Literal["all"] | None
+ItemLimit: TypeAlias = int | None  # largest number of items that an attacker knows; None: all of a row
 
 _MOST_CONSTRAINTS = 20_000_000
 _BYTES = 100  # peak memory per constraint
@@ -52,8 +51,7 @@ def check_k(k: Any) -> int:
 
 def check_m(m: Any) -> int | None:
     """Check a number of known items: an integer of at least 1, or None for all items of a row."""
-    is_all = m is None or (isinstance(m, str) and m == "all")
-    return None if is_all else check_finite_m(m, ", or 'all' (None) for all items of a row")
+    return None if m is None else check_finite_m(m, ", or m=None for all items of a row")
 
 
 def check_finite_m(m: Any, otherwise: str = "") -> int:

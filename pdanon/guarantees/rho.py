@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from pdanon._kernels import inferences
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.breaches import minimal_sets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
-from pdanon.guarantees.parameters import ItemLimit, check_m, check_open_share, format_share
+from pdanon.guarantees.parameters import check_m, check_open_share, format_share
 from pdanon.guarantees.verdict import Audit, ListModel, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
@@ -346,10 +346,6 @@ class RhoUncertainty(ListModel):
     sensitive: Any
     m: int | None = None
     mapping: Any = field(default=None, compare=False)
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(self, *, rho: Any, sensitive: Any, m: ItemLimit = None, mapping: Any = None) -> None: ...
 
     def __post_init__(self) -> None:
         hint = "pass the maximum confidence of an inference, such as rho=0.5"

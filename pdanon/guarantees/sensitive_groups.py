@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ import pyarrow as pa
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.km import expose_itemsets
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_columns, check_k, check_m
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_columns, check_k, check_m
 from pdanon.guarantees.verdict import Audit, Exposure, Model, count_emptied, list_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts, read_visible
@@ -141,19 +141,6 @@ class SensitiveGroups(Model):
     mapping: Any = field(default=None)
     k: int | None = None
     m: int | None = DEFAULT_M
-
-    if TYPE_CHECKING:  # "all" is stored as None
-
-        def __init__(
-            self,
-            *,
-            p: int,
-            sensitive: Any,
-            classes: Any = None,
-            mapping: Any = None,
-            k: int | None = None,
-            m: ItemLimit = DEFAULT_M,
-        ) -> None: ...
 
     def __post_init__(self) -> None:
         hint = "pass p such that a sensitive item is in at most 1/p of the rows of a group, such as p=4"

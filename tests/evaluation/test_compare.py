@@ -51,7 +51,7 @@ class Half:
 # --- Rows
 
 
-@pytest.mark.parametrize("m", [2, "all", None])
+@pytest.mark.parametrize("m", [2, None])
 def test_k_and_m_are_those_of_every_configuration(m):
     given = {"pcta": {}, "apriori": {"hierarchy": 2}}
     expected = pdanon.compare(FRAME, {name: {**each, "k": 2, "m": m} for name, each in given.items()})

@@ -118,7 +118,7 @@ def test_k_beyond_all_tables_is_refused(k):
     assert not frame.txanon.audit(KmAnonymity(2**31 - 1, 3)).holds
 
 
-@pytest.mark.parametrize("m", [0, -1, True, 2.0, "2", [2], np.float64(1)])
+@pytest.mark.parametrize("m", [0, -1, True, 2.0, "2", "all", [2], np.float64(1)])
 def test_m_is_an_integer_of_at_least_one(m):
     frame = frame_of(ROWS)
     for call in (
@@ -127,6 +127,8 @@ def test_m_is_an_integer_of_at_least_one(m):
         lambda frame: KmAnonymity(2, m),
     ):
         refused(ParameterError, frame, call, MESSAGES["m"], "got:", "hint")
+    with pytest.raises(ParameterError, match="m=None for all items of a row"):
+        KmAnonymity(2, m)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.int64, np.uint16])
