@@ -25,7 +25,7 @@ from pdanon.io.files import check_name, join_name, locate_target, resolve
 from pdanon.io.parquet import open_parquet, read_parquet, to_parquet
 from pdanon.io.trees import ParquetTree, check_target, lock_target, schema_difference, shared_target
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import label_positions
+from pdanon.itemsets.columns import counts_rows, label_positions
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import read_part
@@ -34,7 +34,7 @@ from pdanon.itemsets.validation import check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Written
 from pdanon.recoding.result import Distant
-from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, counts_rows
+from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 
 # --- Tasks for the workers of a cluster, all with this version of pdanon, and for the rows counted
 

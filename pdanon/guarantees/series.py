@@ -43,7 +43,7 @@ from pdanon.itemsets.codes import (
     item_texts,
     read_visible,
 )
-from pdanon.itemsets.columns import find_column, find_quasi, label_position
+from pdanon.itemsets.columns import counts_rows, find_column, find_quasi, label_position
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, number_distinct, offsets_of, to_numpy
 from pdanon.itemsets.mapping import (
@@ -192,15 +192,14 @@ def _read_keys(release: Released, key: Any) -> pd.Index[Any]:
 
 def _index_of(frame: pd.DataFrame) -> pd.Index[Any]:
     """Return the index, unless it only counts the rows: order alone links nobody."""
-    keys = frame.index
-    if len(keys) and keys.names == [None] and keys.equals(pd.RangeIndex(len(keys))):
+    if len(frame) and counts_rows(frame.index):
         hint = (
             "name the column that identifies a person: key='id' (--key id); or pass the persons of each "
             "release: key=[january['id'], february['id']] (--links, the files of anonymize --links)"
         )
         what = "nothing links the rows of a person: the index only counts rows, and their order links nobody"
         raise ParameterError(what, where="index", hint=hint)
-    return keys
+    return frame.index
 
 
 def _kinds_of(keys: pd.Index[Any]) -> set[str]:

@@ -125,6 +125,11 @@ def label_key(label: Any) -> Any:
     return None if is_missing(label) else label
 
 
+def counts_rows(values: pd.Index[Any]) -> bool:
+    """Return whether an index without a name only counts the rows from 0 on, as the default one does."""
+    return values.name is None and values.nlevels == 1 and values.equals(pd.RangeIndex(len(values)))
+
+
 def level_label(frame: pd.DataFrame, level: int) -> Hashable:
     """Return the label of a level of the index; without a name, that of the column by ``reset_index``."""
     index = frame.index

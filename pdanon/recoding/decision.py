@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PrivacyConstraints, PSRules, PublicK, TransactionalK
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.encoded_columns import ListColumns, write_column
 from pdanon.itemsets.frozen import frozen
@@ -25,7 +26,7 @@ from pdanon.itemsets.lists import Floats, mask_at, offsets_of, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.loss import information_loss, with_measure
-from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.recoding import Recoding, codes_of, mapping_table
 from pdanon.recoding.risk import risk_of_lists
 
 Rows = TypeVar("Rows")
@@ -280,10 +281,9 @@ def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) 
     kept = became >= 0
     weights = SupportIndex.of(itemsets).weights[itemsets.rows[kept]]
     occurrences = sums(became[kept], weights, len(recoding.labels))
-    place = {text: label for label, text in enumerate(recoding.labels.cast(pa.string()).to_pylist())}
-    label_of: Codes = np.array([place[text] for text in threats.texts()], np.int32)
+    label_of = codes_of(threats.texts(), recoding.labels.cast(pa.string()).to_pylist())
     gone = [
         min(label_of[threats.codes[start:end]].tolist(), key=lambda each: (occurrences[each], each))
-        for start, end in zip(threats.offsets[:-1].tolist(), threats.offsets[1:].tolist(), strict=True)
+        for start, end in pairwise(threats.offsets.tolist())
     ]
     return _without(recoding, itemsets, became.astype(np.int64), np.array(gone, np.int64))

@@ -23,6 +23,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, Numbers, read_visible
 from pdanon.itemsets.columns import (
     column_labels,
+    counts_rows,
     is_list_column,
     label_key,
     label_positions,
@@ -336,11 +337,6 @@ def _unmodified_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterat
             yield _Column(label, position, frame.iloc[:, position])
     for level, name in index_levels(frame):
         yield _Column(name, -1, frame.index.get_level_values(level).to_series())
-
-
-def counts_rows(values: pd.Index[Any]) -> bool:
-    """Return whether an index without a name only counts the rows from 0 on, as the default one does."""
-    return values.name is None and values.nlevels == 1 and values.equals(pd.RangeIndex(len(values)))
 
 
 def index_levels(frame: pd.DataFrame) -> Iterator[tuple[int, Hashable]]:

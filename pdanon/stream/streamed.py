@@ -19,6 +19,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree, check_mapping_file, check_target, draft_target, write_mapping
+from pdanon.itemsets.columns import counts_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import fits
 from pdanon.itemsets.timing import Report, progress_bar, shows_progress
@@ -29,7 +30,6 @@ from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
     RecodedColumns,
     UnmodifiedColumns,
-    counts_rows,
     judged_columns,
 )
 
