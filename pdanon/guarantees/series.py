@@ -235,13 +235,14 @@ class Series:
     @classmethod
     def of(cls, releases: Sequence[Released], column: Hashable | None, key: Any) -> Series:
         """Link the releases of a series, and resolve their labels."""
-        columns, named = [], []
+        columns, named, newest = [], [], releases[-1].frame
         for release in releases:
             with _named(release):
                 refuse_chunks(check_frame(release.frame))
                 position = find_column(release.frame, column)
-                if column is None and release.frame.columns[position] != (label := _list_label(releases[-1])):
-                    got, hint = repr(release.frame.columns[position]), "name the list column: column='items'"
+                found = release.frame.columns[position]
+                if column is None and found != (label := newest.columns[find_column(newest)]):
+                    got, hint = repr(found), "name the list column: column='items'"
                     problem = f"the list column is not {label!r}, as in the newest release"
                     raise ParameterError(problem, got=got, hint=hint)
                 columns.append(read_visible(release.frame.iloc[:, position]))
@@ -388,11 +389,6 @@ def _warn_of_unnamed(release: Released, unnamed: int, n_items: int) -> None:
     )
     hint = "pass the result instead of its frame, or the frame with its mapping (--mapping for each release)"
     warn(ReleaseWarning(what, hint=hint))
-
-
-def _list_label(release: Released) -> Hashable:
-    label: Hashable = release.frame.columns[find_column(release.frame)]
-    return label
 
 
 def _items_of(rows: Itemsets, mapping: pd.DataFrame | None, *, are_new: bool) -> tuple[pa.Array, Codes]:

@@ -164,7 +164,10 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, Numbers]:
     # The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows
     # are then adjacent, and may be one row with a weight. Return the distinct pairs, each ascending, and how
     # often each was sampled.
-    rows, within = draw_places(hash_rows(itemsets), count_pairs(itemsets), itemsets.weights)
+    pairs = count_pairs(itemsets)
+    copies = pairs if itemsets.weights is None else pairs * itemsets.weights
+    _, places = sample_places(copies.sum(keepdims=True))
+    rows, within = find_places(hash_rows(itemsets), pairs, copies, places)
     codes = pair_codes(itemsets, rows, within)
     return np.unique(codes, axis=0, return_counts=True)
 
@@ -172,17 +175,6 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, Numbers]:
 def count_pairs(itemsets: Itemsets) -> Numbers:
     """Return the number of pairs of items of each row."""
     return itemsets.lengths * (itemsets.lengths - 1) // 2
-
-
-def draw_places(
-    hashes: NDArray[np.uint64],
-    pairs: Numbers,
-    weights: Numbers | None = None,
-) -> tuple[Numbers, Numbers]:
-    """Draw places of rows for `draw_pairs`, and a pair of each, given their hashes and numbers of pairs."""
-    copies = pairs if weights is None else pairs * weights
-    _, places = sample_places(copies.sum(keepdims=True))
-    return find_places(hashes, pairs, copies, places)
 
 
 HASH_BITS = 16

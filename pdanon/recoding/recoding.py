@@ -91,16 +91,11 @@ class Recoding:
         return cls(targets, labels, covered, domain, True, groups, repeats)
 
     @classmethod
-    def of_suppressed(cls, suppressed: Mask, itemsets: Itemsets) -> Recoding:
+    def of_suppressed(cls, suppressed: Mask, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
         """Create a recoding that publishes items as they are, in their own type, or suppresses them."""
-        targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
-        covered = np.ones(itemsets.n_items, np.int64)
-        return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
-
-    @classmethod
-    def of_deleted(cls, deleted: Mask, itemsets: Itemsets, groups: Codes) -> Recoding:
-        """Create a recoding that deletes some occurrences: in each group, an item in all rows or in none."""
-        targets = np.where(deleted, -1, itemsets.codes).astype(np.int32)
+        # ``suppressed`` masks items, or occurrences: in each group, an item in all rows or in none.
+        items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
+        targets = np.where(suppressed, -1, items).astype(np.int32)
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False, groups)
 

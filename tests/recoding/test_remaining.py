@@ -17,7 +17,7 @@ from examples import examples
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
-from pdanon.recoding.loss import draw_pairs, draw_places, information_loss, joint_loss
+from pdanon.recoding.loss import draw_pairs, find_places, information_loss, joint_loss, sample_places
 from pdanon.recoding.recoding import Recoding
 
 READABLE = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
@@ -110,10 +110,12 @@ def test_places_are_those_in_the_order_of_all_hashes():
         shuffled = rng.permutation(len(hashes))
         place = np.empty(len(hashes), np.int64)
         place[shuffled] = np.arange(len(hashes))
-        for cells, own in ((every, None), (listed, weights[shuffled])):
+        for cells, own in ((every, 1), (listed, weights[shuffled])):
             number = min(200, len(cells))
             expected = [cells[(2 * i + 1) * len(cells) // (2 * number)] for i in range(number)]
-            rows, within = draw_places(hashes[shuffled], pairs[shuffled], own)
+            copies = pairs[shuffled] * own
+            _, places = sample_places(copies.sum(keepdims=True))
+            rows, within = find_places(hashes[shuffled], pairs[shuffled], copies, places)
             assert shuffled[rows].tolist() == [row for row, _ in expected]
             assert within.tolist() == [pair for _, pair in expected]
 

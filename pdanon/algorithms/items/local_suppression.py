@@ -233,7 +233,7 @@ class LabelTable:
         deleted = ~kept[self.places()]
         losses = number_changes(itemsets, deleted)
         if sets is None:
-            return Recoding.of_deleted(deleted, itemsets, losses)
+            return Recoding.of_suppressed(deleted, itemsets, losses)
         return Recoding.of_clusters(np.where(deleted, -1, sets[itemsets.codes]), itemsets, losses)
 
     def places(self) -> Numbers:

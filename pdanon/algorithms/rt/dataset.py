@@ -372,7 +372,7 @@ class Dataset:
         if self.trees is None:
             for own, itemsets in zip(parts, self.columns, strict=True):
                 if self.transactions.deletes:
-                    yield Recoding.of_deleted(own < 0, itemsets, of_row)
+                    yield Recoding.of_suppressed(own < 0, itemsets, of_row)
                 else:
                     yield Recoding.of_clusters(own, itemsets, of_row)
             return
