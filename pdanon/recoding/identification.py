@@ -224,7 +224,7 @@ class Sample:
 
 
 def _entries(matrix: Any, number: Any) -> Numbers:
-    """Return the columns of the entries in a row of a CSR matrix; of a CSC, the rows of those in a column."""
+    """Return the places of the entries in a row of a CSR matrix, or in a column of a CSC one."""
     found: Numbers = matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]]
     return found
 
