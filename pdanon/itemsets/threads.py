@@ -169,10 +169,8 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
 
 
 def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
-    """Divide a search as `even_parts`, into more parts than threads: some steps take far longer than others.
-
-    Little work has fewer parts than ``most``.
-    """
+    """Divide a search as `even_parts`, into more parts than threads, as some steps take far longer."""
+    # Little work has fewer parts than ``most``.
     return _split(before, min(int(before[-1]) // _PART + 1, most))
 
 

@@ -257,11 +257,9 @@ class Conflicts:
         return Packing(self.starts, self.partners, self.larger.codes, self.larger.offsets, weights)
 
     def relax(self, rows: ItemsetTable) -> Iterator[int]:
-        """Yield bounds on the weight of the changed items by linear programs with more and more conditions.
-
-        The first conditions are ``rows``: itemsets, and the number of their items that may stay unchanged.
-        Any prices that the solver returns give a valid bound, which is computed in integers.
-        """
+        """Yield bounds on the weight of the changed items by linear programs of more and more conditions."""
+        # The first conditions are ``rows``: itemsets, and the number of their items that may stay unchanged.
+        # Any prices that the solver returns give a valid bound, which is computed in integers.
         added = rows
         while (len(added) or rows is added) and (solved := self._solve(rows)) is not None:
             shares, prices = solved

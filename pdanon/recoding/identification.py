@@ -203,11 +203,9 @@ class Sample:
         return logs
 
     def compare(self, item: int, known: Codes, published: Any, without: int | None) -> Floats:
-        """Return how many times as probable the labels of rows are beside an item as in all rows: logarithms.
-
-        Shares are estimated as in `weigh`. The labels of known items say nothing: rows are compared as if
-        they held all. ``without`` is a person whose row the sample lacks.
-        """
+        """Return how many times as probable labels of rows are beside an item as in all rows: logarithms."""
+        # Shares are estimated as in `weigh`. The labels of known items say nothing: rows are compared as if
+        # they held all. ``without`` is a person whose row the sample lacks.
         support, gains = self._gains(item, without)
         gains[known[known >= 0]] = np.log1p(support)
         logs: Floats = published @ gains - np.diff(published.indptr) * np.log1p(support)

@@ -247,16 +247,14 @@ def count_unmodified(
     private: Collection[int] = (),
     rows: int | None = None,
 ) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns identify with all that is published, and warn if there are any.
-
-    Columns are given by position. ``judged`` are the labels that `judged_columns` returns. ``private``
-    columns are covered by the guarantee, and not counted. ``rows`` is the number of rows of the whole table,
-    if the frame holds its first ones.
-
-    The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
-    and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
-    also given if values cannot be compared.
-    """
+    """Count the rows that unmodified columns identify with all that is published, and warn of any."""
+    # Columns are given by position. ``judged`` are the labels that `judged_columns` returns. ``private``
+    # columns are covered by the guarantee, and not counted. ``rows`` is the number of rows of the whole
+    # table, if the frame holds its first ones.
+    #
+    # The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
+    # and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
+    # also given if values cannot be compared.
     count = partial(_count_published, frame, lists, guarantee, quasi=quasi, private=private)
     found = count(judged)
     if judged:

@@ -73,10 +73,9 @@ class Start:
 
 @frozen
 class StartCut:
-    """The lowest cut of a hierarchy that an algorithm may publish: that of an earlier release, or the leaves.
+    """The lowest cut of a hierarchy that may be published: that of an earlier release, or the leaves."""
 
-    ``hidden`` masks items that stay suppressed: nobody was protected by their label.
-    """
+    # ``hidden`` masks items that stay suppressed: nobody was protected by their label.
 
     nodes: Codes | None = None
     hidden: Mask | None = None
