@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.clump import lcg
@@ -42,8 +41,9 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, find_column, is_list_column
 from pdanon.itemsets.libraries import holds_tables
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.mapping import apply_mapping
-from pdanon.itemsets.support import supports
+from pdanon.itemsets.support import search_bound, supports
 from pdanon.itemsets.table_hints import column_hint
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_flag, check_kind, is_encodable, read_list
@@ -52,7 +52,7 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_release import release_units
 
 _K = 5  # rows that must match, as in `pdanon.look`
-_MOST_PAIRS = 10**7  # pairs of items in rows, which are counted in about a second
+_MOST_SEARCHED = 2 * 10**7  # itemsets in rows, which are counted in about a second
 _NEXT = {
     "look": "profile(), risk(k=5), tradeoff()",
     "release": "anonymize(k=5, m=2) tries all suitable algorithms; or one, such as pcta(k=5, m=2)",
@@ -74,8 +74,7 @@ def overview(frame: pd.DataFrame) -> tuple[list[tuple[str, str]], dict[str, list
         ("rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"),
         ("items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"),
     ]
-    lengths = itemsets.lengths.astype(np.int64)
-    few = int((lengths * (lengths - 1) // 2).sum()) <= _MOST_PAIRS
+    few = search_bound(itemsets.lengths, 2) <= _MOST_SEARCHED
     # The last line of `risk` for all rows; there is none without rows.
     risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).tail(1)
     for known, alone, below_k in risks[["singled_out", "below_k"]].itertuples():
@@ -418,7 +417,7 @@ class ItemsetAccessor:
         ask = "items, lengths, describe(), supports(), support(itemset), contains(itemset)"
         judge = "rare(k=5, m=2), is_km_anonymous(k=5, m=2), nested_labels(hierarchy)"
         edit = "generalize({item: label}), suppress(items), to_text(separator=';')"
-        return "\n".join(["series.itemset", f"  ask    {ask}", f"  judge  {judge}", f"  edit   {edit}"])
+        return listing("series.itemset", {"ask": ask, "judge": judge, "edit": edit}.items())
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""
@@ -616,16 +615,10 @@ class ItemsetAccessor:
         >>> baskets.itemset.generalize({"tea": "drink", "coffee": "drink"}).tolist()
         [['drink', 'rice'], ['drink']]
         """
-        itemsets = self._itemsets()
-        named = _check_labels(mapping)
-        codes = itemsets.lookup(list(named))
-        labels = itemsets.texts()
-        for code, label in zip(codes.tolist(), named.values(), strict=True):
-            if code >= 0:
-                labels[code] = label
-        encoded = pa.array(labels, pa.string()).dictionary_encode()
-        targets = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-        return self._to_series(itemsets.recode(targets, encoded.dictionary))
+        itemsets, named = self._itemsets(), _check_labels(mapping)
+        codes, texts = itemsets.lookup(list(named)), itemsets.texts()
+        pairs = zip(codes, named.values(), strict=True)
+        return self._to_series(itemsets.rename({texts[code]: label for code, label in pairs if code >= 0}))
 
     def suppress(self, items: Iterable[Any]) -> pd.Series[Any]:
         """Remove items from every row.
@@ -652,10 +645,8 @@ class ItemsetAccessor:
         [['rice'], [], [], <NA>]
         """
         itemsets = self._itemsets()
-        targets = np.arange(itemsets.n_items, dtype=np.int32)
         codes = itemsets.lookup(_read_itemset(items))
-        targets[codes[codes >= 0]] = -1
-        return self._to_series(itemsets.recode(targets, itemsets.vocabulary))
+        return self._to_series(itemsets.keep_items(~mask_at(itemsets.n_items, codes[codes >= 0])))
 
     def describe(self) -> pd.Series[float]:
         """Count rows, items, occurrences and lengths.

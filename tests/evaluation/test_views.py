@@ -4,11 +4,13 @@ import re
 from html import escape
 from inspect import signature
 
+import numpy as np
 import pandas as pd
 import pytest
 from pages import Page, width_on_a_phone
 
 import pdanon
+from pdanon.itemsets.support import search_bound
 
 FRAME = pd.DataFrame({"<b>": [1, 2] * 10, "items": [["secret", "tea"], ["tea"]] * 10})
 RESULT = pdanon.keep(FRAME, "<b>").pcta(k=2, m=1)
@@ -87,9 +89,10 @@ def test_what_is_wrong_with_the_lists_is_shown_and_not_raised(frame, said):
 
 
 def test_large_tables_are_shown_by_what_one_item_tells(monkeypatch):
-    monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 9)
+    visited = search_bound(np.array([*map(len, FRAME["items"])]), 2)
+    monkeypatch.setattr("pdanon.accessors._MOST_SEARCHED", visited - 1)
     assert "1 known item singles out" in repr(FRAME.txanon)
-    monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 10)
+    monkeypatch.setattr("pdanon.accessors._MOST_SEARCHED", visited)
     assert "2 known items single out" in repr(FRAME.txanon)
 
 
