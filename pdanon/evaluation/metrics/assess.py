@@ -381,7 +381,7 @@ class Game:
 
     def _find_near(self, codes: Codes, offsets: Offsets) -> Iterator[Numbers]:
         """Yield the released rows nearest to the labels of some items of each person, ties at random."""
-        for rows, overlaps in self._overlap(codes, offsets, self.published, _NEAREST):
+        for rows, overlaps in self._overlap(codes, offsets, self.published):
             if len(rows) > _NEAREST:
                 least = np.partition(overlaps, -_NEAREST)[-_NEAREST]
                 nearer, ties = rows[overlaps > least], rows[overlaps == least]
@@ -389,10 +389,9 @@ class Game:
             yield rows
 
     def _overlap(
-        self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex, n: int
+        self, codes: Codes, offsets: Offsets, released: Itemsets | SupportIndex
     ) -> Iterator[tuple[Numbers, Floats]]:
-        """Yield the rows nearest to the labels of some items of each person, and their overlaps."""
-        # They are all rows that share a label; or more than n of them are nearer than any other row.
+        """Yield the rows that share a label with some items of each person, and their overlaps."""
         items = csr(codes, offsets, self.labels.shape[0], _ONE)
         wanted = items @ self.labels
         wanted.data[:] = 1
@@ -402,14 +401,8 @@ class Game:
             common = wanted[begin:end] @ holders
             for place, size in enumerate(sizes[begin:end]):
                 own = slice(common.indptr[place], common.indptr[place + 1])
-                for fewest in range(int(common.data[own].max(initial=0)), -1, -1):
-                    near = np.flatnonzero(common.data[own] >= fewest)
-                    rows, shared = common.indices[own][near], common.data[own][near]
-                    unions = size + lengths[rows] - shared
-                    # Other rows share fewer labels, and have at least `size` in the union.
-                    if np.count_nonzero(shared * size > (fewest - 1) * unions) > n:
-                        break
-                yield rows, shared / unions
+                rows, shared = common.indices[own], common.data[own]
+                yield rows, shared / (size + lengths[rows] - shared)
 
     def infer(self, secret: int | None) -> Iterator[Played]:
         """Guess an item of persons with known items, or whether they have a secret item."""
@@ -477,7 +470,7 @@ class Game:
         persons = original.take(members[:n]), control.take(others[:n])
         codes = np.concatenate([each.codes for each in persons])
         lengths = np.concatenate([each.lengths for each in persons])
-        near = self._overlap(codes, offsets_of(lengths), self.rows, 0)
+        near = self._overlap(codes, offsets_of(lengths), self.rows)
         overlaps = [found.max(initial=0) for _, found in near]
         is_known = np.append(np.ones(n), n_unknown[others[:n]] == 0)
         places = np.argsort(np.lexsort((self.rng.random(2 * n), lengths, overlaps, is_known)))
