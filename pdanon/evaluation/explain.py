@@ -16,6 +16,7 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, known_arguments
 from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
+from pdanon.evaluation.fingerprint import check_original
 from pdanon.guarantees import (
     Coherence,
     KKm,
@@ -29,15 +30,14 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, Guarantee, mark_emptied, threat_table
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_texts
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import find_numbers, mask_at, offsets_of
-from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
+from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
-from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
+from pdanon.recoding.recoding import Recoding, became_of, codes_of, mapping_table
+from pdanon.recoding.result import Anonymized, recoded_column
 from pdanon.recoding.risk import hidden_items, is_hidden_item
 from pdanon.recoding.views import Explanation
 
@@ -49,8 +49,9 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     """Explain the published form of an item; see `Anonymized.explain`."""
     guarantee = _check_explainable(result)
     position = recoded_column(original, result)
-    itemsets = Itemsets.from_series(original.iloc[:, position])
-    labels = Labels.of(result, itemsets)
+    check_original(result, original, [original.columns[position]])
+    itemsets, released = (Itemsets.from_series(each.iloc[:, position]) for each in (original, result.frame))
+    labels = Labels.of(result, itemsets, released)
     code = _find_code(item, itemsets)
     restored = _restore(itemsets, labels, code, result)
     k_alone, loss_then = None, None
@@ -110,21 +111,15 @@ class Labels:
     of_row: Codes | None  # the group of each row in a local recoding
 
     @classmethod
-    def of(cls, result: Anonymized, itemsets: Itemsets) -> Labels:
-        """Read the mapping of a result; raise if it is not that of the original column."""
-        of_row = None
-        if result.groups is None:
-            items, became = np.arange(itemsets.n_items, dtype=np.int32), labels_of(result, itemsets)
-            groups = np.zeros(len(items), np.int64)
-        else:
+    def of(cls, result: Anonymized, itemsets: Itemsets, released: Itemsets) -> Labels:
+        """Read the mapping of a result, given the column of the original and of the release."""
+        items, of_row = np.arange(itemsets.n_items, dtype=np.int32), None
+        groups = np.zeros(len(items), np.int64)
+        if result.groups is not None:
             of_row = result.groups.to_numpy().astype(np.int32)
             items, groups = itemsets.codes, of_row[itemsets.rows].astype(np.int64)
-            became = labels_in_groups(result.mapping, itemsets, groups)
-        texts: list[str] = item_texts(became.dictionary).to_pylist()
-        number = {text: position for position, text in enumerate(texts)}
-        own = np.array([number.get(text, -1) for text in itemsets.texts()], np.int64)
-        numbers = np.array(became.indices.fill_null(-1), np.int64)
-        return cls(items, numbers, texts, own[items] if len(own) else own, groups, of_row)
+        numbers, texts = became_of(itemsets, released, result.mapping, groups, items), released.texts()
+        return cls(items, numbers, texts, codes_of(itemsets.texts(), texts)[items], groups, of_row)
 
     @property
     def is_kept(self) -> Mask:
@@ -137,20 +132,6 @@ class Labels:
         order = np.argsort(-counts, kind="stable")
         found = [self.texts[number] if number >= 0 else None for number in numbers[order].tolist()]
         return found[0] if len(found) == 1 else tuple(found)
-
-
-def labels_in_groups(mapping: pd.DataFrame, itemsets: Itemsets, groups: Numbers) -> pa.DictionaryArray:
-    """Return the label of each occurrence of the original, given its group; null if it is suppressed."""
-    check_mapping(mapping)
-    items = itemsets.lookup(mapping_values(mapping, "item"))
-    entries = mapping["group"].to_numpy(np.int64) * itemsets.n_items + items
-    lines = find_numbers(entries, groups * itemsets.n_items + itemsets.codes)
-    if (items < 0).any() or not len(entries) or (lines < 0).any():
-        raise other_frame("other items")
-    counted = np.bincount(lines, minlength=len(mapping))
-    if (counted != mapping["support"].to_numpy()).any():
-        raise other_frame(f"{int((counted != mapping['support']).sum())} items with other supports")
-    return mapping_labels(mapping, itemsets.vocabulary.type).take(pa.array(lines))
 
 
 def _find_code(item: Any, itemsets: Itemsets) -> int:

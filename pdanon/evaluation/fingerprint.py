@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError, PdanonError
+from pdanon.errors import GuaranteeError, IdentifierWarning, PdanonError
 from pdanon.guarantees import DisassociatedKm, SensitiveGroups
 from pdanon.guarantees.kkm import list_labels
 from pdanon.guarantees.sensitive_groups import GROUP
@@ -43,7 +43,7 @@ from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.recoding import became_of
-from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
+from pdanon.recoding.result import Anonymized, in_chunks, other_frame, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
 
@@ -391,29 +391,29 @@ def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hasha
     frame, places = result.frame, {key: place for place, key in enumerate(_keys(original))}
     rows_stay = not in_chunks(result)
     if rows_stay and len(original) != len(frame):
-        raise _other(f"{len(original)} rows, and {len(frame)} in the release")
+        raise other_frame(f"{len(original)} rows, and {len(frame)} in the release")
     column = lists[0] if lists else None
     own = {*chain(*Own.of(frame, result.guarantee, column))}
     for position, key in enumerate(_keys(frame) if rows_stay else ()):
         label, released = frame.columns[position], frame.iloc[:, position]
         if key not in places:
             if position not in own:
-                raise _other(f"no column {label!r}")
+                raise other_frame(f"no column {label!r}")
             continue
         before = original.iloc[:, places[key]]
         if position not in own and column_fingerprint(before) != column_fingerprint(released):
-            raise _other(f"other values in column {label!r}")
+            raise other_frame(f"other values in column {label!r}")
         if (
             position in own
             and isinstance(released.dtype, pd.IntervalDtype)
             and not _contain(released, before)
         ):
-            raise _other(f"values outside the intervals in column {label!r}")
+            raise other_frame(f"values outside the intervals in column {label!r}")
     if rows_stay and not has_default_index(frame) and not _same_index(frame, original):
-        raise _other("another index")
+        raise other_frame("another index")
     for column in lists:
         if (label_key(column), 0) not in places:
-            raise _other(f"no column {column!r}")
+            raise other_frame(f"no column {column!r}")
         _check_items(result, column, _read(original, column))
 
 
@@ -423,11 +423,6 @@ def _keys(frame: pd.DataFrame) -> Iterator[tuple[Any, int]]:
     for label in frame.columns:
         yield label_key(label), seen[label_key(label)]
         seen[label_key(label)] += 1
-
-
-def _other(got: str) -> ParameterError:
-    hint = "pass the original of the release"
-    return ParameterError("the release was not made from this table", where="original", got=got, hint=hint)
 
 
 def _same_index(frame: pd.DataFrame, original: pd.DataFrame) -> bool:
@@ -452,10 +447,10 @@ def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> Non
     lines = _lines(result, label)
     items, supports = original.lookup(mapping_values(lines, "item")), lines["support"].to_numpy(np.int64)
     if (items[supports > 0] < 0).any():
-        raise _other("items of the mapping are missing")
+        raise other_frame("items of the mapping are missing")
     known = np.bincount(items[items >= 0], supports[items >= 0], minlength=original.n_items)
     if (np.bincount(original.codes, minlength=original.n_items) != known).any():
-        raise _other("items with other supports than in the mapping")
+        raise other_frame("items with other supports than in the mapping")
     if in_chunks(result):
         return
     released = _read(result.frame, label)
@@ -469,7 +464,7 @@ def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> Non
     images = original.relabel(became.astype(np.int32), released.vocabulary)
     same_labels = images.vocabulary.equals(released.vocabulary)
     if not same_labels or not np.isin(_cells(released), _cells(images), assume_unique=True).all():
-        raise _other("rows without an item of their label")
+        raise other_frame("rows without an item of their label")
 
 
 def _cells(itemsets: Itemsets) -> Numbers:

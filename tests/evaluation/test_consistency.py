@@ -118,7 +118,7 @@ def test_another_original_is_refused(name, tmp_path):
     result = RELEASES["both"](frame)
     other = ORIGINALS[name](frame, result)
     for write in (result.evidence, result.report):
-        with pytest.raises(ParameterError, match=r"not made from this table|original must be"):
+        with pytest.raises(ParameterError, match=r"not of this frame|original must be"):
             write(tmp_path / "e.html", original=other)
     assert not [*tmp_path.iterdir()]
 

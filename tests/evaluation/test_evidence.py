@@ -585,7 +585,7 @@ def test_parameters_that_no_guarantee_has_are_not_confirmed(number, proven, tmp_
 
 
 WRONG = {
-    "another original": (lambda result, frame: {"original": frame.iloc[:5]}, "not made from this table"),
+    "another original": (lambda result, frame: {"original": frame.iloc[:5]}, "not of this frame"),
     "no frame": (lambda result, frame: {"original": 5}, "original"),
     "a small population": (
         lambda result, frame: {"population": result.frame.iloc[:5]},

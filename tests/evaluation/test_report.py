@@ -649,7 +649,7 @@ def test_path_that_cannot_be_written(result, tmp_path):
 def test_existing_file_stays_whole(frame, result, tmp_path, monkeypatch):
     path = tmp_path / "release.html"
     path.write_text("before")
-    with pytest.raises(pdanon.ParameterError, match="not made from this table"):
+    with pytest.raises(pdanon.ParameterError, match="not of this frame"):
         result.report(path, original=frame.head(2))
 
     def full(*arguments):

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
+from pdanon.evaluation.fingerprint import check_original
 from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_seconds
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.lists import sums
-from pdanon.itemsets.mapping import mapping_values, only_deletes
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.mapping import only_deletes
 from pdanon.itemsets.timing import limit_time
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.bounds import BOUNDED, LOSSES, Bound, bound_changes, bound_deletions
-from pdanon.recoding.result import Anonymized, labels_of, other_frame, recoded_column
+from pdanon.recoding.result import Anonymized, recoded_column
 
 
 @called_by_name
@@ -148,20 +146,12 @@ def bound(
 
 def _read_original(frame: pd.DataFrame, result: Anonymized, loss: str, kind: str) -> Itemsets:
     """Encode the original of a result, if a bound can be compared with it."""
-    itemsets = Itemsets.from_series(frame.iloc[:, recoded_column(frame, result)])
-    if kind == "deletions":
-        if loss == "NCP" and not only_deletes(result.mapping):
-            problem, hint = "labels of several items have no bound of NCP", "pass loss='occurrences'"
-            raise ParameterError(problem, where="loss", got=loss, hint=hint)
-        items = itemsets.lookup(mapping_values(result.mapping, "item"))
-        if (items < 0).any() or len(items) == 0 < itemsets.n_items:
-            raise other_frame("other items")
-        supports = sums(items, result.mapping["support"].to_numpy(np.int64), itemsets.n_items)
-        if (supports != SupportIndex.of(itemsets).singles).any():
-            raise other_frame("items with other supports")
-        return itemsets
-    labels_of(result, itemsets)
-    if loss == "NCP" and "LM" in result.loss:
+    position, problem = recoded_column(frame, result), ""
+    check_original(result, frame, [frame.columns[position]])
+    if kind == "sets" and "LM" in result.loss:
         problem = "NCP counts the leaves of the hierarchy, which has no bound"
+    elif kind == "deletions" and not only_deletes(result.mapping):
+        problem = "labels of several items have no bound of NCP"
+    if problem and loss == "NCP":
         raise ParameterError(problem, where="loss", got=loss, hint="pass loss='occurrences'")
-    return itemsets
+    return Itemsets.from_series(frame.iloc[:, position])
