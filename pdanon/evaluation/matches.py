@@ -18,9 +18,8 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, read_visible
 from pdanon.itemsets.columns import find_column, find_quasi, label_positions
-from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.equality import pair_numbers, row_numbers
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.result import Anonymized, recoded_lists
@@ -192,14 +191,10 @@ class Matches:
         index = _index(None if classes is None else classes[:n], [each.take(people) for each in columns])
         return cls(n, index, knowledge.m, drawn[rows[:n]] > 0)
 
-    def below(self, k: int, m: int | None = None) -> Mask:
-        """Return whether each row has fewer than k matches, with m known items or those of the knowledge."""
-        return self.is_below(k, self.m if m is None else m)[self.sought]
-
     def count_below(self, k: int, m: int | None = None) -> int:
-        """Count the rows with fewer than k matches, and remember their number."""
+        """Count the rows with fewer than k matches, with m known items or those of the knowledge."""
         if (k, m) not in self.counts:
-            self.counts[k, m] = int(self.below(k, m).sum())
+            self.counts[k, m] = int(self.is_below(k, self.m if m is None else m)[self.sought].sum())
         return self.counts[k, m]
 
     def fewest(self, least: int = 1) -> int:
@@ -241,7 +236,7 @@ def _number_rows(classes: Numbers | None, columns: Sequence[Itemsets], n: int) -
     """Number rows; equal rows have equal numbers."""
     numbers = np.zeros(n, np.int64) if classes is None else classes
     for column in columns:
-        numbers = pair_numbers(numbers, first_equal_rows(column.codes, column.offsets) * 2 + column.nulls)
+        numbers = pair_numbers(numbers, row_numbers(column) + 1)
     return numbers
 
 
@@ -360,9 +355,8 @@ thresholds = Thresholds(
 def compare_thresholds(risk: Facts) -> list[Facts]:
     """Return all thresholds, and whether the released rows meet them, given the result of `count_risks`."""
     fewest = None if risk["not_counted"] else risk["after"]["fewest"]
-    order = dict.fromkeys(("name", "authority", "least", "met"))
     return [
-        order | asdict(each) | {"met": None if fewest is None else each.is_met(fewest)}
+        asdict(each) | {"met": None if fewest is None else each.is_met(fewest)}
         for each in thresholds.values()
     ]
 

@@ -55,10 +55,9 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, find_quasi
 from pdanon.itemsets.dtype import text_column
-from pdanon.itemsets.equality import value_numbers
+from pdanon.itemsets.equality import row_numbers, value_numbers
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import mask_at
-from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table_hints import split_words
 from pdanon.itemsets.timing import show_activity
@@ -460,19 +459,16 @@ def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers |
         "items": itemsets.n_items,
         "occurrences": int(index.singles.sum()),
         "distinct rows": len(index.distinct().weights),
-        "repeated rows": _count_repeats(itemsets, index, columns),
+        "repeated rows": _count_repeats(itemsets, columns),
     }
     return pd.Series(counts, name="count")
 
 
-def _count_repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> int:
+def _count_repeats(itemsets: Itemsets, columns: Sequence[Numbers | None]) -> int:
     """Count the rows that equal an earlier row in all columns."""
-    comparable = [each for each in columns if each is not None]
-    if len(comparable) < len(columns):
+    if any(each is None for each in columns):
         return -1
-    items = first_equal_rows(index.codes, index.offsets)
-    numbers = [np.where(itemsets.nulls, -1, items), *comparable]
-    return int(pd.DataFrame(dict(enumerate(numbers))).duplicated().sum())
+    return int(pd.DataFrame(dict(enumerate([row_numbers(itemsets), *columns]))).duplicated().sum())
 
 
 def _lengths(itemsets: Itemsets, index: SupportIndex) -> pd.Series[float]:

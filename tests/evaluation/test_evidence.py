@@ -240,7 +240,7 @@ def test_the_fewest_matches_are_those_of_a_slow_count(m, quasi):
     )
     assert matches.fewest() == min(slow)
     for k in (2, 3, 5, 9):
-        assert matches.below(k).tolist() == [count < k for count in slow]
+        assert matches.is_below(k, m).tolist() == [count < k for count in slow]
     average = float(np.mean([1 / count for count in slow]))
     assert average <= matches.average_risk(min(slow)) <= 2 * average
 

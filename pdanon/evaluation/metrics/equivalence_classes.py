@@ -15,10 +15,9 @@ from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.parameters import check_k
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_quasi, is_list_column, label_positions, quasi_labels
-from pdanon.itemsets.equality import pair_numbers
+from pdanon.itemsets.equality import pair_numbers, row_numbers
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import Numbers
-from pdanon.itemsets.row_loops import first_equal_rows
 
 
 @takes_tables
@@ -62,7 +61,7 @@ def _classes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> Numbers:
     classes = equal_rows(frame, [position for position in positions if position not in lists])
     for position in lists:
         rows = Itemsets.from_series(frame.iloc[:, position], repeats=True)
-        classes = pair_numbers(classes, first_equal_rows(rows.codes, rows.offsets) * 2 + rows.nulls)
+        classes = pair_numbers(classes, row_numbers(rows) + 1)
     return classes
 
 
