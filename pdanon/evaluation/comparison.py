@@ -325,33 +325,23 @@ def compare(
 
 def _add_numbers(vary: Any, k: int | None, m: ItemLimit) -> Any:
     """Add ``k`` and ``m``, if they are passed, to the varied parameters, with one value each."""
-    passed = {"k": k is not None, "m": not isinstance(m, DefaultNumber)}
-    numbers = {name: [value] for name, value in {"k": k, "m": m}.items() if passed[name]}
-    if not numbers or not isinstance(vary, Mapping):
+    numbers: dict[str, list[Any]] = {} if k is None else {"k": [check_k(k)]}
+    if not isinstance(m, DefaultNumber):
+        check_m(m)
+        numbers["m"] = [m]
+    if not isinstance(vary, Mapping):  # refused with the configurations
         return vary
-    if "k" in numbers:
-        check_k(k)
-    check_m(m)
-    twice = numbers.keys() & vary.keys()
-    if twice:
+    if twice := numbers.keys() & vary.keys():
         got = ", ".join(sorted(twice))
         raise ParameterError("a parameter is passed twice", where="vary", got=got, hint=_ONCE)
-    return {**numbers, **vary}
+    return numbers | dict(vary)
 
 
 def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[str, Measure]]:
     """Return the losses to show, or None for all, and further measures by name."""
     if isinstance(measures, Mapping):
-        taken = {
-            *_NAMING,
-            *_COSTS,
-            *LOSSES,
-            "ARE",
-            "named",
-            "holds",
-            "reason",
-            *(key for task in tasks for key in task.shown),
-        }
+        taken = {*_NAMING, *_COSTS, *LOSSES, "ARE", "named", "holds", "reason"}
+        taken |= {key for task in tasks for key in task.shown}
         for name, measure in measures.items():
             if not isinstance(name, str) or name in taken or not callable(measure):
                 hint = "pass a function of the frame and the result, under a name that no column has"
@@ -381,10 +371,8 @@ class _Comparison:
 
     def keys(self) -> list[str]:
         """Return a content hash per task, which identifies its row in the file of ``resume``."""
-        data = self.frame, repr(self.column), self.workload
-        sampled = [] if self.sample is None else [self.sample]
-        sampled += [] if self.tree is None else [self.tree]
-        common = content_hash(version("pdanon"), *data, sorted(self.extra), *sampled)
+        data = self.frame, self.column, self.workload, self.sample, self.tree
+        common = content_hash(version("pdanon"), *data, sorted(self.extra))
         return [
             content_hash(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
             for task in self.tasks

@@ -167,10 +167,8 @@ def _digest(value: Any) -> bytes:
             return _hash(kind, *map(_digest, value))
         case set() | frozenset():
             return _hash(kind, *sorted(map(_digest, value)))
-        case pd.DataFrame():
-            return _hash(kind, bytes.fromhex(column_contents(value)[0]))
-        case pd.Series():
-            return _hash(kind, column_fingerprint(value), _levels(value.index))
+        case pd.DataFrame() | pd.Series():
+            return _hash(kind, bytes.fromhex(column_contents(pd.DataFrame(value))[0]))
         case Itemsets():
             arrays = [_array(array) for array in (value.codes, value.offsets, value.nulls)]
             return _hash(kind, *arrays, _digest(value.texts()))
@@ -190,12 +188,6 @@ def _attributes(frame: pd.DataFrame) -> bytes:
         return _hash("attributes", json.dumps(frame.attrs, sort_keys=True).encode())
     except (TypeError, ValueError):
         return _hash("attributes", _digest(frame.attrs))
-
-
-def _levels(index: pd.Index[Any]) -> bytes:
-    return _hash(
-        "index", *(_hash(repr(name), column_fingerprint(level)) for name, level in index_levels(index))
-    )
 
 
 def index_levels(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]:
