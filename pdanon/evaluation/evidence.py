@@ -527,15 +527,16 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     if items := _items(evidence):
         yield items
     yield _risk(evidence.risk)
+    played = None
     if attacks := evidence.risk.get("attacks"):
         lines = pd.DataFrame(attacks["lines"])
         played = lines.set_index("attack").astype("float64").reset_index().astype({"n_attacks": "int64"})
         played.attrs["control"] = attacks["control"]
-        yield attacks_section(played, evidence.risk)
+    yield attacks_section(played, evidence.risk)
     yield _thresholds(evidence)
     yield section("What is not promised", *map(paragraph, evidence.not_protected))
     unmodified = [(each["column"], each["type"], each["judged"]) for each in evidence.unmodified]
-    yield unmodified_section(unmodified, with_judged=True)
+    yield unmodified_section(unmodified)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}
     measured = paragraph("Measured when the release was made.")
     yield section("Information loss", measured, loss_table(loss))
@@ -586,8 +587,6 @@ def _risk(risk: Facts) -> str:
         for key, text in _risk_texts(risk).items()
     ]
     parts = [paragraph(describe_attacker(risk)), table("Risk", ["", *tables], rows)]
-    if beyond := risk["beyond"]:
-        parts.append(paragraph(_beyond_text(risk, beyond)))
     if found := risk["journalist"]:
         parts.append(
             paragraph(
@@ -618,25 +617,17 @@ def _risk_cell(key: str, risks: Facts) -> Cell:
     return share(risks[key] / max(risks["rows"], 1))
 
 
-def _beyond_text(risk: Facts, beyond: Facts) -> str:
-    """Describe the risk with one item more than the guarantee assumes."""
-    rows = risk["after"]["rows"]
-    text = f"Beyond the guarantee, with {beyond['items']:,} known items, fewer than {risk['k']:,} rows match "
-    text += f"for {share(beyond['after'] / rows).text} of the rows"
-    before = beyond.get("before")
-    return f"{text}." if before is None else f"{text} ({share(before / rows).text} before)."
-
-
 # --- Thresholds, columns, tables
 
 
 def _thresholds(evidence: Evidence) -> str:
     words = {True: "met", False: "not met", None: "not counted"}
-    rows, sources = [], []
+    rows = []
     for each in evidence.thresholds:
-        name, rule = Cell(each["name"]), Cell(f"{each['rule']} For: {each['authority']}.")
-        rows.append([name, count(each["least"]), Cell(words[each["met"]]), rule])
-        sources.append([name, Cell(f"{each['source']} ({each['year']})"), Cell(each["url"])])
+        rule = (
+            f"{each['rule']} For: {each['authority']}. From: {each['source']} ({each['year']}), {each['url']}"
+        )
+        rows.append([Cell(each["name"]), count(each["least"]), Cell(words[each["met"]]), Cell(rule)])
     text = (
         "The fewest matching rows are compared with numbers that authorities publish for their own data, "
         "most of them for tables of counts. Whether one applies here is not decided."
@@ -645,7 +636,6 @@ def _thresholds(evidence: Evidence) -> str:
         "Thresholds of authorities",
         paragraph(text),
         table("Thresholds", ["name", "rows needed", "here", "rule"], rows),
-        table("Sources", ["name", "document", "address"], sources),
     )
 
 

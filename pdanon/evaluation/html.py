@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -123,12 +123,11 @@ def steps(todo: Lines) -> str:
     return f"<ol>{''.join(entries)}</ol>"
 
 
-def figure(draw: Callable[..., object], caption: str, description: str | None = None) -> str:
+def figure(draw: Callable[..., object], caption: str) -> str:
     """Return a plot with a caption, which is also its description; an empty text without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
-    picture = _draw_svg(draw, caption if description is None else description)
-    return f"<figure>{picture}<figcaption>{escape_html(caption)}</figcaption></figure>"
+    return f"<figure>{_draw_svg(draw, caption)}<figcaption>{escape_html(caption)}</figcaption></figure>"
 
 
 def section(title: str, *parts: str) -> str:
@@ -213,7 +212,7 @@ def document(title: str, sections: Iterable[str], note: str, head: Mapping[str, 
         title=escape_html(title),
         style=style,
         script=script,
-        version=_version("pdanon"),
+        version=version("pdanon"),
         note=escape_html(note),
         content="\n".join(content),
     )
@@ -265,13 +264,7 @@ def versions() -> str:
 
 def library_versions() -> dict[str, str]:
     """Return the versions of pdanon, of the libraries that decide about its results, and of Python."""
-    return {name: _version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
-
-
-@cache
-def _version(name: str) -> str:
-    """Return the version of a library, whose metadata are parsed once."""
-    return version(name)
+    return {name: version(name) for name in _LIBRARIES} | {"Python": platform.python_version()}
 
 
 def report_time() -> str:

@@ -79,11 +79,11 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
     draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(hidden_items(result.guarantee)))
-    caption = f"Rows with fewer than {k} matching rows, by the number of known items."
+    caption = f"Rows with fewer than {k} matching rows, by the number of known items in the column {column}."
     return section(
         title,
         paragraph(_describe_risk(result, column)),
-        figure(draw, caption, f"{title}, column {column}"),
+        figure(draw, caption),
         _risk_table(tables, k, promised),
         *map(paragraph, _explain_risk(tables, k, promised)),
         *map(paragraph, _describe_named(result, original, column)),
@@ -207,23 +207,16 @@ def write_page(result: Anonymized, path: Path, **given: Any) -> None:
     write_draft(render(result, **given), path)
 
 
-def render(
-    result: Anonymized,
-    original: pd.DataFrame | None = None,
-    tradeoff: pd.DataFrame | None = None,
-    head: Mapping[str, str | None] | None = None,
-    assessment: pd.DataFrame | None = None,
-) -> str:
+def render(result: Anonymized, *, head: Mapping[str, str | None] | None = None, **given: Any) -> str:
     """Return the page as text."""
-    content = _content(result, original, tradeoff, assessment)
-    return document("Release report", content, _NOTE, head or {})
+    return document("Release report", _content(result, **given), _NOTE, head or {})
 
 
 def _content(
     result: Anonymized,
-    original: pd.DataFrame | None,
-    tradeoff: pd.DataFrame | None,
-    assessment: pd.DataFrame | None,
+    original: pd.DataFrame | None = None,
+    tradeoff: pd.DataFrame | None = None,
+    assessment: pd.DataFrame | None = None,
 ) -> Iterator[str]:
     columns = recoded_lists(result)
     if result.holds:  # an attempt may have no rows
@@ -417,8 +410,7 @@ def known_losses(result: Anonymized) -> dict[str, float]:
 def _loss(result: Anonymized) -> str:
     picture = ""
     if set(SHARES) & set(result.loss.index):
-        caption = "Information loss in percent."
-        picture = figure(result.plot.loss, caption, "Information loss in percent, by measure")
+        picture = figure(result.plot.loss, "Information loss in percent, by measure.")
     return section("Information loss", picture, loss_table(known_losses(result)))
 
 
@@ -427,10 +419,9 @@ def _classes(result: Anonymized) -> str:
     pairs = {name: len(sizes), members: int(sizes.sum())}
     if len(sizes):
         pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
-    caption = f"Number of {name} by their number of {members}."
     return section(
         "Equivalence classes" if name == "classes" else f"{name.title()} of {members}",
-        figure(result.plot.sizes, caption, f"Number of {name} by their size"),
+        figure(result.plot.sizes, f"Number of {name} by their number of {members}."),
         frame_table(name.title(), ["", "number"], pd.Series(pairs).to_frame(), [Cell, count]),
     )
 
@@ -453,8 +444,7 @@ def _counts(result: Anonymized) -> str:
 def _items(result: Anonymized) -> str:
     picture = ""
     if result.classes is None:
-        caption = "Number of published labels by their number of items"
-        picture = figure(result.plot.sizes, f"{caption}.", caption)
+        picture = figure(result.plot.sizes, "Number of published labels by their number of items.")
     note = ""
     if isinstance(result.guarantee, SensitiveGroups):
         note = "Sensitive items are suppressed in the rows, and counted by groups."
@@ -504,23 +494,19 @@ def _unmodified_columns(result: Anonymized) -> str:
         (label, column.dtype.name) for label, column in frame.items() if label in result.passed_through
     ]
     kinds += [(name, "index") for name in unmodified.levels]
-    columns = [(str(label), kind, unmodified.is_judged(label)) for label, kind in kinds]
-    note = " The publisher judged some of them, and approved their publication." if unmodified.judged else ""
-    return unmodified_section(columns, note, with_judged=bool(unmodified.judged))
+    return unmodified_section([(str(label), kind, unmodified.is_judged(label)) for label, kind in kinds])
 
 
-def unmodified_section(columns: Sequence[tuple[str, str, bool]], note: str = "", *, with_judged: bool) -> str:
+def unmodified_section(columns: Sequence[tuple[str, str, bool]]) -> str:
     """Return the section with the name and type of unmodified columns, and whether each was judged."""
     if not columns:
         return section("Unmodified columns", paragraph("No other column."))
-    what = f"These columns are published as they are. The guarantee does not cover them.{note}"
-    header = ["column", "type", "judged"][: 2 + with_judged]
+    what = "These columns are published as they are. The guarantee does not cover them."
+    if any(judged for *_, judged in columns):
+        what += " The publisher judged some of them, and approved their publication."
     rows = [(Cell(name), Cell(kind), Cell("judged" if judged else "no")) for name, kind, judged in columns]
-    return section(
-        "Unmodified columns",
-        paragraph(what),
-        table("Columns", header, [row[: len(header)] for row in rows]),
-    )
+    header = ["column", "type", "judged"]
+    return section("Unmodified columns", paragraph(what), table("Columns", header, rows))
 
 
 # Parameters whose texts are names of options, and never items.

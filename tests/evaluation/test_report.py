@@ -155,10 +155,8 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     ]
     assert rows_below(page, "Published labels")[0][3:] == ["(rice,salt)", "2", "3", "tea", "1", "3"]
     assert rows_below(page, "Unmodified columns")[0] == [
-        "column",
-        "type",
-        "store",
-        str(frame["store"].dtype),
+        *("column", "type", "judged"),
+        *("store", str(frame["store"].dtype), "no"),
     ]
 
 
@@ -549,7 +547,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
     shown = [
         *(str(warned[0].message), repr(result), result._repr_html_(), repr(look), look._repr_html_()),
         *(repr(frame.txanon), frame.txanon._repr_html_(), (tmp_path / "look.html").read_text()),
-        pdanon.evaluation.report.render(result, frame),
+        pdanon.evaluation.report.render(result, original=frame),
         pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"}))._repr_html_(),
         str(pdanon.Hierarchy.from_dict({"*": names})),
         str(pdanon.ColumnError("no such column", got="\x1b[2J", hint="\u202e")),
