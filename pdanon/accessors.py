@@ -306,13 +306,6 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
 ByPerson.anonymize = _of_persons(anonymize)  # type: ignore[attr-defined]
 
 
-@watch
-def _offer_for_persons(record: Algorithm) -> None:
-    """Add a method for an algorithm that recodes the sets of persons."""
-    if record.takes_persons:
-        setattr(ByPerson, record.name, _of_persons(record.function))
-
-
 # --- Prepared tables
 
 
@@ -328,12 +321,6 @@ def _of_prepared(function: Callable[..., Anonymized]) -> Callable[..., Anonymize
 
 
 Prepared.anonymize = _of_prepared(anonymize)  # type: ignore[attr-defined]
-
-
-@watch
-def _offer_for_prepared(record: Algorithm) -> None:
-    """Add a method for an algorithm."""
-    setattr(Prepared, record.name, _of_prepared(record.function))
 
 
 # --- Accessors
@@ -385,8 +372,11 @@ for _function in _FUNCTIONS:
 
 @watch
 def _offer(record: Algorithm) -> None:
-    """Add a method for an algorithm."""
+    """Add methods for an algorithm."""
     setattr(TxanonAccessor, record.name, as_method(record.function))
+    setattr(Prepared, record.name, _of_prepared(record.function))
+    if record.takes_persons:
+        setattr(ByPerson, record.name, _of_persons(record.function))
 
 
 @pd.api.extensions.register_series_accessor("itemset")
