@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
-from math import ceil, log10
+from math import floor, log10
 from time import perf_counter
 from typing import Any
 
@@ -47,7 +47,8 @@ class _Way:
 
     def run(self, frame: pd.DataFrame, result: Anonymized, column: Hashable, limit: float) -> Anonymized:
         """Make the release, within a time limit."""
-        prepared = prepare(self.drop(frame, result), self.steps).keep(*result.unmodified.judged)
+        prepared = prepare(frame.drop(columns=self.dropped(result)), self.steps)
+        prepared = prepared.keep(*result.unmodified.judged)
         request = self.request(result)
         if self.deletes:
             return prepared.release(lambda rows: local_suppression(rows, column, **request))
@@ -63,24 +64,23 @@ class _Way:
         given = {"k": result.guarantee.k, "m": self.m}  # type: ignore[attr-defined]
         return given | {name: value for name, value in found.items() if value}
 
-    def drop(self, frame: pd.DataFrame, result: Anonymized) -> pd.DataFrame:
-        """Drop the quasi-identifiers that are not protected any more."""
-        return frame.drop(columns=[label for label in _quasi(result) if label not in self.quasi])
+    def dropped(self, result: Anonymized) -> list[Hashable]:
+        """Return the quasi-identifiers that are not protected any more."""
+        return [label for label in _quasi(result) if label not in self.quasi]
 
     def call(self, result: Anonymized) -> str:
         """Return the call."""
-        dropped = [label for label in _quasi(result) if label not in self.quasi]
-        request, place = self.request(result), "result.parameters"
+        dropped, request, place = self.dropped(result), self.request(result), "result.parameters"
         texts = {name: repr(value) for name, value in request.items()}
         if isinstance(request.get("quasi"), Mapping):
             texts["quasi"] = f"{{label: {place}['quasi'][label] for label in {[*self.quasi]}}}"
         texts["hierarchy"] = f"{place}['hierarchy']"
         given = ", ".join(f"{name}={texts[name]}" for name in request)
         name = "local_suppression" if self.deletes else "anonymize"
-        steps = f".prepare({self.steps})" if self.steps else ""
-        judged = result.unmodified.judged
-        steps += f".keep({', '.join(map(repr, judged))})" if judged else ""
-        return f"frame{f'.drop(columns={dropped})' if dropped else ''}.txanon{steps}.{name}({given})"
+        rows, judged = f"frame.drop(columns={dropped})" if dropped else "frame", result.unmodified.judged
+        steps = f".prepare({self.steps})" * bool(self.steps)
+        steps += f".keep({', '.join(map(repr, judged))})" * bool(judged)
+        return f"{rows}.txanon{steps}.{name}({given})"
 
 
 @called_by_name
@@ -210,8 +210,7 @@ def _coarser(values: pd.Series[Any]) -> dict[str, Any]:
 
 def _round_up(width: float) -> float:
     """Return the next 1, 2 or 5 times a power of ten."""
-    power = 10.0 ** ceil(log10(width) - 1)
-    power = power / 10 if power > width else power
+    power = 10.0 ** floor(log10(width))
     found = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width)
     return int(found) if found >= 1 else found
 
