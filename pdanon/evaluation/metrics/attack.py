@@ -12,6 +12,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.errors import ParameterError, ReleaseWarning, warn
+from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
@@ -357,7 +358,7 @@ def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets
         got += f"{items.n_items:,} items of type {items.vocabulary.type}"
         hint = "pass other rows of the same kind, with the same items"
         raise ParameterError("the sample has no item of the original", where="sample", got=got, hint=hint)
-    if _is_same(sample, items):
+    if rows_fingerprint([sample]) == rows_fingerprint([items]):
         hint = "hold rows back before you anonymize, and pass these; or pass sample='split'"
         warn(ReleaseWarning("the sample is the original: its attacker knows every row", hint=hint))
     return sample, float(1 - found.mean())
@@ -382,13 +383,6 @@ def share_named(
     return named.named if len(named.cases) else math.nan
 
 
-def _is_same(one: Itemsets, other: Itemsets) -> bool:
-    """Return whether two columns have the same rows in the same order."""
-    if one.n_items != other.n_items or not np.array_equal(one.offsets, other.offsets):
-        return False
-    return bool(np.array_equal(other.lookup(one.vocabulary)[one.codes], other.codes))
-
-
 def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFrame, Numbers | None]:
     """Return the mapping of a release, and the group of each row in a local recoding."""
     if isinstance(result, Anonymized):
@@ -397,12 +391,10 @@ def _read_release(result: Any, mapping: pd.DataFrame | None) -> tuple[pd.DataFra
             hint = "leave mapping= out: a result has its own"
             raise ParameterError("the mapping is given twice", where="mapping", hint=hint)
         return result.mapping, None if result.groups is None else np.asarray(result.groups, np.int64)
-    if not isinstance(result, pd.DataFrame):
-        hint = "pass the result itself: result = pdanon.pcta(frame, k=5, m=2); pdanon.attack(frame, result)"
-        raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
     if mapping is None:
-        hint = "pass the result itself, pdanon.attack(frame, result), or the labels, mapping=mapping"
-        raise ParameterError("a frame needs its mapping", where="mapping", hint=hint)
+        hint = "pass the result itself, pdanon.attack(frame, result), or a frame with mapping=mapping"
+        problem, got = "not a result, and a frame needs its mapping", type(result).__name__
+        raise ParameterError(problem, where="result", got=got, hint=hint)
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
         hint = "pass the result itself, which has the group of each row"
