@@ -149,34 +149,28 @@ def verify(
             check_frame(table, name)
     if population is not None:
         check_frame(population, "population")
-    checks = [_check_seal(stored, seal), _check_versions(stored)]
-    checks += [
-        _check_table(name, stored.tables[name], tables[name]) for name in tables if name in stored.tables
-    ]
-    checks += [
-        _check_unknown(name) for name in tables if tables[name] is not None and name not in stored.tables
-    ]
+    is_written = seal == stored.seal
+    found = "the evidence is as it was written" if is_written else "the evidence was edited or damaged"
+    checks = [Check("seal", is_written, found), _check_versions(stored)]
+    for name, table in tables.items():
+        if name in stored.tables:
+            checks.append(_check_table(name, stored.tables[name], table))
+        elif table is not None:
+            checks.append(_check_unknown(name))
     facts = _check_facts(stored, release, mapping, classes, original, population, independent)
     return Verification((*checks, *facts))
 
 
-def _check_seal(stored: Evidence, seal: str) -> Check:
-    if seal == stored.seal:
-        return Check("seal", True, "the evidence is as it was written")
-    return Check("seal", False, "the evidence was edited or damaged after it was written")
-
-
 def _check_versions(stored: Evidence) -> Check:
     then, now = stored.made["versions"], library_versions()
-    names = [*dict.fromkeys([*then, *now])]
+    if then == now:
+        return Check("versions", True, ", ".join(f"{name} {each}" for name, each in now.items()))
     others = [
         f"{name} {now.get(name, 'none')} here, {then.get(name, 'none')} in the evidence"
-        for name in names
+        for name in then | now
         if then.get(name) != now.get(name)
     ]
-    if others:
-        return Check("versions", None, f"{'; '.join(others)}; everything is counted with those here")
-    return Check("versions", True, ", ".join(f"{name} {now[name]}" for name in names))
+    return Check("versions", None, f"{'; '.join(others)}; everything is counted with those here")
 
 
 def _check_unknown(name: str) -> Check:
@@ -196,7 +190,7 @@ def _check_table(name: str, stored: Facts, table: pd.DataFrame | None) -> Check:
     now = describe_table(table, columns="fingerprint" in (stored["columns"] or [{}])[0])
     found = []
     if now["rows"] != stored["rows"]:
-        found.append(f"{now['rows']:,} rows, {stored['rows']:,} in the evidence")
+        found = [f"{now['rows']:,} rows, {stored['rows']:,} in the evidence"]
     then, here = (
         {f"{'index' if each['index'] else 'column'} {each['name']}": each for each in some["columns"]}
         for some in (stored, now)
@@ -215,8 +209,7 @@ def _check_table(name: str, stored: Facts, table: pd.DataFrame | None) -> Check:
         found += ["the columns have another order"] if [*then] != [*here] else []
     if not found and now["fingerprint"] != stored["fingerprint"]:
         found.append("cells, the order of the rows or attrs differ")
-    some = "1 column" if len(now["columns"]) == 1 else f"{len(now['columns'])} columns"
-    whole = f"{now['rows']:,} rows, {some}, all cells as in the evidence"
+    whole = f"{now['rows']:,} rows, {_count(len(here), 'column')}, all cells as in the evidence"
     return Check(name, not found, "; ".join(found) or whole)
 
 
@@ -282,22 +275,15 @@ def _check_parameters(stored: Evidence) -> tuple[Check, list[str]]:
             unchecked.append(f"request.{name}")
         elif not same:
             others.append(name)
-    found = f"{', '.join(others)}: other values than those of the guarantee"
-    agree = "those of the request and of the guarantee agree"
-    return Check("parameters", not others, found if others else agree), unchecked
+    return _compare("parameters", others, "those of the request and of the guarantee agree"), unchecked
 
 
 def _is_same(value: Any, text: str) -> bool | None:
     """Return whether a parameter of a guarantee has a text in the request; None if that is unknown."""
-    if isinstance(value, int):
-        return text == str(value) or (None if text == ALL_ITEMS else False)
-    if value is None and text == ALL_ITEMS:
-        return True
-    if isinstance(value, str):
-        return text == value or None
-    if isinstance(value, list):
-        return text == ", ".join(map(str, value)) or None
-    return None
+    known = ALL_ITEMS if value is None else ", ".join(value) if isinstance(value, list) else str(value)
+    if isinstance(value, int) and text not in (known, ALL_ITEMS):
+        return False
+    return text == known or None
 
 
 def _check_guarantee(stored: Evidence, release: pd.DataFrame, audit: Audit) -> Check:
@@ -317,19 +303,20 @@ def _find_judged(stored: Evidence, release: pd.DataFrame, described: Facts) -> l
 
 def _check_unmodified(stored: Evidence, now: Facts, n_alerts: int) -> Check:
     """Compare the unmodified columns, what they identify, and what is not protected."""
-    columns, others = now["unmodified"], []
-    is_same = [{**each, "judged": None} for each in columns] == [
-        {**each, "judged": None} for each in stored.unmodified
-    ]
-    if not is_same:
-        others.append("the columns are others")
-    if not {*now["verdict"]["alerts"]} <= {*stored.verdict["alerts"]}:
-        others.append("an alert is missing")
-    if now["not_protected"] != stored.not_protected:
-        others.append("what is not protected is not that of the guarantee")
-    some = "1 column" if len(columns) == 1 else f"{len(columns) or 'no'} columns"
-    alerted = "1 alert" if n_alerts == 1 else f"{n_alerts or 'no'} alerts"
-    return Check("unmodified", not others, "; ".join(others) or f"{some}, {alerted}")
+    known, columns = (
+        [(each["column"], each["type"]) for each in some] for some in (stored.unmodified, now["unmodified"])
+    )
+    same = {
+        "the columns": known == columns,
+        "the alerts": {*now["verdict"]["alerts"]} <= {*stored.verdict["alerts"]},
+        "what is not protected": now["not_protected"] == stored.not_protected,
+    }
+    others = [name for name, is_same in same.items() if not is_same]
+    return _compare("unmodified", others, f"{_count(len(columns), 'column')}, {_count(n_alerts, 'alert')}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number or 'no'} {what}{'' if number == 1 else 's'}"
 
 
 def _check_risk(
