@@ -19,7 +19,7 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import is_list_column, list_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Floats, offsets_of, rows_of
+from pdanon.itemsets.lists import Floats, offsets_of, rows_of, take_rows
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import even_parts, share
@@ -64,13 +64,8 @@ class Chances:
         offsets = offsets_of(hidden)[queries.offsets]
 
         def shares(part: slice) -> Floats:
-            begins, ends = offsets[:-1][part], offsets[1:][part]
-            product = np.ones((len(begins), self.shares.shape[1]))
-            # Multiply by the first sensitive item of all queries, then by the second, and so on.
-            for place in range(int((ends - begins).max(initial=0))):
-                having = np.flatnonzero(ends - begins > place)
-                product[having] *= self.shares[codes[begins[having] + place]].toarray()
-            return product
+            bounds = zip(offsets[:-1][part], offsets[1:][part], strict=True)
+            return np.stack([self.shares[codes[begin:end]].toarray().prod(axis=0) for begin, end in bounds])
 
         return Factors(self.groups, self.shares.shape[1], shares)
 
@@ -276,8 +271,7 @@ class Release:
             cover = Cover.of_hierarchy(items, published, hierarchy)
         else:
             cover = Cover.of_mapping(items, published, mapping)
-        chances = Chances.of(released, guarantee, items)
-        retained = None
+        chances, retained = Chances.of(released, guarantee, items), None
         if mapping is not None and "support" in mapping.columns:
             deleted = count_deletions(items, published, mapping, cover)
             retained = None if deleted is None else 1 - deleted / SupportIndex.of(items).singles
@@ -378,31 +372,25 @@ def expected_in_bags(
     # A label that a row has c times stands for c different items of its s items, all choices equally likely.
     # They avoid j items with the product of ``(s - j - i) / (s - i)``, i < c; then inclusion and exclusion.
     bag_of, bags = SupportIndex.of(published).number_rows()
-    copies = _count_copies(bags)
+    copies = csr(bags.codes, bags.offsets, bags.n_items, np.int64(1))
+    copies.sum_duplicates()  # of each label in each bag
+    copies = copies.T.tocsr()
     estimates = np.empty(len(queries))
     for number, row in enumerate(queries.sets()):
-        contains = _contain(row, copies, cover, len(bags.weights))
-        matches = contains[bag_of]
+        matches = _contain(row, copies, cover)[bag_of]
         for factor in factors:
             matches = matches * factor.shares(slice(number, number + 1))[0, factor.values]
         estimates[number] = matches.sum()
     return estimates
 
 
-def _count_copies(bags: SupportIndex) -> Any:
-    """Count the copies of each label in each bag, as a sparse array, labels by bags."""
-    table = csr(bags.codes, bags.offsets, bags.n_items, np.int64(1))
-    table.sum_duplicates()
-    return table.T.tocsr()
-
-
-def _contain(items: Sequence[int], copies: Any, cover: Cover, n_bags: int) -> Floats:
+def _contain(items: Sequence[int], copies: Any, cover: Cover) -> Floats:
     """Return the probability that each bag stands for all of some items."""
-    total = np.zeros(n_bags)
+    total = np.zeros(copies.shape[1])
     for absent in subsets(items):
-        avoid = np.ones(n_bags)
-        parts = [cover.labels[cover.offsets[item] : cover.offsets[item + 1]] for item in absent]
-        labels, covered = np.unique(np.concatenate([np.empty(0, np.int32), *parts]), return_counts=True)
+        avoid = np.ones_like(total)
+        labels, _ = take_rows(cover.labels, cover.offsets, np.array(absent, np.int64))
+        labels, covered = np.unique(labels, return_counts=True)
         for label, n_covered in zip(labels.tolist(), covered.tolist(), strict=True):
             own = slice(copies.indptr[label], copies.indptr[label + 1])
             avoid[copies.indices[own]] *= _avoid(int(cover.members[label]), n_covered, copies.data[own])

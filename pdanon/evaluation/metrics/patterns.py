@@ -120,9 +120,7 @@ def ml2(
             # In pre-order, the descendants of a node have the numbers up to node + size.
             above = level[items]
             lost = mask_at(tree.n_nodes, above[(nodes < above) | (nodes >= above + tree.size[above])])
-            kept = np.empty(0, np.bool_)  # reduceat needs an itemset
-            if len(table):
-                kept = np.logical_and.reduceat(~lost[table.codes], table.offsets[:-1])
+            kept = np.diff(offsets_of(lost[table.codes])[table.offsets]) == 0
             # An itemset of the level below implies its generalization to this level.
             implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
             detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)

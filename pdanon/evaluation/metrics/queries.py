@@ -230,9 +230,8 @@ class Workload:
         position = find_column(queries, column)
         sets = Itemsets.from_series(queries.iloc[:, position])
         nonempty = sets.lengths > 0
-        without = None if absent is None else check_absent(queries, sets, absent)
-        if without is not None:
-            nonempty |= without.lengths > 0
+        if absent is not None:
+            nonempty |= check_absent(queries, sets, absent).lengths > 0
         for i, label in enumerate(queries.columns):
             if i != position and (absent is None or label != absent):
                 check_condition(queries.iloc[:, i], label)
@@ -582,9 +581,9 @@ def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> 
     if (longest := int(gone.lengths.max(initial=0))) > MOST_ABSENT:
         problem = f"a query may have at most {MOST_ABSENT} absent items"
         raise ParameterError(problem, where="absent", got=f"{longest} items")
-    of_present = present.lookup(gone.vocabulary)[gone.codes]
-    pairs = present.rows * np.int64(present.n_items + 1) + present.codes
-    both = np.isin(gone.rows * np.int64(present.n_items + 1) + of_present, pairs) & (of_present >= 0)
+    same = present.lookup(gone.vocabulary)[gone.codes]
+    pairs = present.rows * present.n_items + present.codes
+    both = np.isin(gone.rows * present.n_items + same, pairs) & (same >= 0)
     if both.any():
         got = f"{len(np.unique(gone.rows[both]))} of {gone.n_rows} queries"
         raise ParameterError("an item is both present and absent in a query", where="absent", got=got)
