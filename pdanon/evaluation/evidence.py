@@ -143,8 +143,8 @@ def collect(
     if assessment is not None:
         risk["attacks"] = _describe_attacks(check_assessment(assessment))
     tables = _tables(result, original, redact)
-    alerts = [*filter(None, [shortfall(result.parameters, guarantee), dropped_alert(result)])]
-    alerts += [result.do_not_publish] if result.do_not_publish else []
+    alerts = [shortfall(result.parameters, guarantee), dropped_alert(result), result.do_not_publish]
+    alerts = [*filter(None, alerts)]
     facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
     facts["verdict"] |= confirmed
     return Evidence(
@@ -194,14 +194,11 @@ def _may_name(result: Anonymized, redact: str) -> MayName:
 def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> dict[str, Facts]:
     """Return rows and fingerprints of the tables."""
     # Hashes of single columns and of small mappings can be guessed, so only published tables have them.
-    tables = {
-        "release" if name == "frame" else name: describe_table(frame)
-        for name, frame in result.published.items()
-    }
+    published = {"release" if name == "frame" else name: each for name, each in result.published.items()}
     confidential = {} if redact == "all" else {"mapping": result.mapping}
-    if original is not None:
-        confidential["original"] = original
-    return tables | {name: describe_table(frame, columns=False) for name, frame in confidential.items()}
+    confidential |= {} if original is None else {"original": original}
+    tables = published | confidential
+    return {name: describe_table(each, columns=name in published) for name, each in tables.items()}
 
 
 def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> Facts:
@@ -336,10 +333,8 @@ def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: 
 
 
 def _describe(value: Any, may_name: MayName) -> Any:
-    if isinstance(value, bool) or value is None:
+    if value is None or isinstance(value, int | str):  # text: the label of a private column
         return value
-    if isinstance(value, int):
-        return int(value)
     if isinstance(value, Fraction):
         return format_share(value)
     if isinstance(value, NamedItems):
@@ -356,8 +351,6 @@ def _describe(value: Any, may_name: MayName) -> Any:
     if isinstance(value, pd.Series):
         sets = _texts(Itemsets.from_series(value))
         return {"number": len(sets), "named": [each for each in sets if _all_named(each, may_name)]}
-    if isinstance(value, str):  # the label of a private column
-        return value
     return [str(label) for label in value]
 
 
@@ -547,11 +540,10 @@ def _guarantee_text(guarantee: Facts) -> str:
     """Return a guarantee as in its repr: items by their number."""
     texts = []
     for name, value in guarantee["parameters"].items():
-        number = value.get("number") if isinstance(value, dict) else None
-        if isinstance(value, dict) and number is None:
-            texts.append(f"{name}=all rules")
-        elif value is not None or name == "m":
-            texts.append(f"{name}={value if number is None else f'{number:,} given'}")
+        if isinstance(value, dict):
+            value = f"{value['number']:,} given" if "number" in value else "all rules"
+        if value is not None or name == "m":
+            texts.append(f"{name}={value}")
     return f"{guarantee['name']}({', '.join(texts)})"
 
 

@@ -316,16 +316,13 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
         [
             *(count(trial[name]) for name in ("k", "m")),
             *(Cell("none", inf) if pd.isna(trial[name]) else share(float(trial[name])) for name in shown),
-            Cell(_remark(trial, chosen)),
+            Cell("k and m of this release" if (trial["k"], trial["m"]) == chosen else _reason(trial)),
         ]
         for _, trial in trials.iterrows()
     ]
     return section("What each k and m costs", paragraph(text), *plots, table("Releases tried", header, rows))
 
 
-def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:
-    """Mark the k and m of the release; otherwise return the reason why there is no release."""
-    if (trial["k"], trial["m"]) == chosen:
-        return "k and m of this release"
-    reason = trial.get("reason")
-    return "" if pd.isna(reason) else str(reason)
+def _reason(trial: pd.Series[Any]) -> str:
+    """Return the reason why there is no release."""
+    return "" if pd.isna(reason := trial.get("reason")) else str(reason)
