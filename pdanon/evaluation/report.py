@@ -258,9 +258,8 @@ def _content(
 def _verdict(result: Anonymized) -> str:
     """Return the verdict, and the warnings below it."""
     kind, sentence = verdict(result)
-    identifying = ". ".join(result.unmodified.sentences())
-    alerts = [shortfall(result.parameters, result.guarantee), dropped_alert(result)]
-    alerts += [result.do_not_publish, identifying]
+    alerts = [shortfall(result.parameters, result.guarantee), dropped_alert(result), result.do_not_publish]
+    alerts += [". ".join(result.unmodified.sentences())]
     parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
     return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 
@@ -338,10 +337,8 @@ _QUESTIONS = (
 
 def _attack_cells(line: Any) -> list[Cell]:
     success, outside, guesses = (_known_share(each).text for each in line[3:6])
-    text = (
-        f"{_ATTACKERS.get(line.attack.partition(',')[0], '')} Success in {line.n_attacks:,} tries: {success}"
-    )
-    text += f"; on control rows: {outside}; by mere guesses: {guesses}."
+    text = f"{_ATTACKERS.get(line.attack.partition(',')[0], '')} Success in {line.n_attacks:,} tries: "
+    text += f"{success}; on control rows: {outside}; by mere guesses: {guesses}."
     risk, low, high = (max(each, 0.0) for each in line[6:9])  # below 0, the release does not help
     interval = "none" if isnan(low) else f"{100 * low:.3g} to {100 * high:.3g} %"
     return [Cell(line.attack), Cell(text), _known_share(risk), Cell(interval, 0)]
@@ -416,9 +413,9 @@ def _loss(result: Anonymized) -> str:
 
 def _classes(result: Anonymized) -> str:
     sizes, (name, members) = class_sizes(result.classes), class_names(result)
-    pairs = {name: len(sizes), members: int(sizes.sum())}
+    pairs = {name: len(sizes), members: sizes.sum()}
     if len(sizes):
-        pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
+        pairs |= {"smallest": sizes.min(), "largest": sizes.max()}
     return section(
         "Equivalence classes" if name == "classes" else f"{name.title()} of {members}",
         figure(result.plot.sizes, f"Number of {name} by their number of {members}."),
@@ -544,15 +541,10 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
         return f"{value.n_leaves:,} leaves, height {value.height}"
     if isinstance(value, AllRules):  # its repr counts items, and names none
         return repr(value)
-    names = (
-        [value]
-        if isinstance(value, str)
-        else [*value]
-        if name == "quasi" or isinstance(value, (list, tuple))
-        else []
-    )
-    if names and all(isinstance(each, Hashable) and each in frame.columns for each in names):
-        return ", ".join(map(str, names))
-    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
-        return f"{len(value):,} given"
-    return "given"
+    if isinstance(value, str):
+        return value if value in frame.columns else "given"
+    if name == "quasi" or isinstance(value, (list, tuple)):
+        names = [*value]
+        if names and all(isinstance(each, Hashable) and each in frame.columns for each in names):
+            return ", ".join(map(str, names))
+    return f"{len(value):,} given" if isinstance(value, Sized) and not isinstance(value, bytes) else "given"
