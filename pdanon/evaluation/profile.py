@@ -303,12 +303,12 @@ class Profile:
                 f"{percent(each['rare'] / each['of'])} of the {each['of']:,} combinations of up to 2 items "
             )
             found += f"in fewer than {self.k} rows"
+            number, held = f"{each['number']:,}", f"{percent(each['occurrences'])} of the occurrences"
             if each["part"] == "rows":
-                rows = f"{each['number']:,} rows with more than {each['limit']:,} items"
-                yield "long rows", f"{found} are only in the {rows}"
+                found += f" are only in the {number} rows with more than {each['limit']:,} items"
+                yield "long rows", found
             else:
-                held = f"{percent(each['occurrences'])} of the occurrences"
-                yield "rare items", f"{found} have one of the {each['number']:,} rarest items, with {held}"
+                yield "rare items", f"{found} have one of the {number} rarest items, with {held}"
         if len(self.columns):
             few = f" (not judged: fewer than {FEW} rows)" if self.unmodified.rows < FEW else self._of_first()
             yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
@@ -508,29 +508,19 @@ def _tails(index: SupportIndex, k: int) -> pd.DataFrame:
     few = items[: np.searchsorted(np.cumsum(rows.singles[items]), total // 10, side="right")]
     is_few = mask_at(rows.n_items, few)
     has_few = np.logical_or.reduceat(is_few[rare.codes], rare.offsets[:-1])
-    held = int(rows.lengths[long] @ rows.weights[long]), int(rows.singles[few].sum())
-    most = int(rows.singles[few].max(initial=0))
+    n_long, of_long = rows.weights[long].sum(), rows.lengths[long] @ rows.weights[long]
+    of_few = rows.singles[few]
     lines = [
-        (
-            "rows",
-            limit,
-            int(rows.weights[long].sum()),
-            held[0] / total,
-            int((elsewhere == 0).sum()),
-            len(rare),
-        ),
-        ("items", most, len(few), held[1] / total, int(has_few.sum()), len(rare)),
+        ("rows", limit, n_long, of_long / total, (elsewhere == 0).sum(), len(rare)),
+        ("items", of_few.max(initial=0), len(few), of_few.sum() / total, has_few.sum(), len(rare)),
     ]
     return pd.DataFrame([line for line in lines if line[2]], columns=names)
 
 
 def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
-    order = np.argsort(-index.singles, kind="stable")[:_MOST_SHOWN]  # ties in the order of the items
-    order = order[index.singles[order] >= k]
-    rows = index.singles[order]
-    texts = np.array(itemsets.texts(), object)[order]
-    shares = rows / max(itemsets.n_present, 1)
-    return pd.DataFrame({"item": text_column(texts), "rows": rows, "share": shares})
+    found = pd.DataFrame({"item": text_column(itemsets.texts()), "rows": index.singles})
+    found = found[found["rows"] >= k].sort_values("rows", ascending=False, kind="stable", ignore_index=True)
+    return found.head(_MOST_SHOWN).assign(share=lambda top: top["rows"] / itemsets.n_present)
 
 
 class _Column(NamedTuple):
@@ -543,12 +533,12 @@ class _Column(NamedTuple):
 
 
 def _column(column: pd.Series[Any], numbers: Numbers | None, k: int) -> _Column:
-    missing = int(column.isna().sum())
+    kind, missing = column.dtype.name, int(column.isna().sum())
     if numbers is None:
-        return _Column(column.name, column.dtype.name, missing=missing)
+        return _Column(column.name, kind, missing=missing)
     _, sizes = np.unique(numbers, return_counts=True)
     alone, few = int(np.count_nonzero(sizes == 1)), int(sizes[sizes < k].sum())
-    return _Column(column.name, column.dtype.name, len(sizes) - (missing > 0), missing, alone, few)
+    return _Column(column.name, kind, len(sizes) - (missing > 0), missing, alone, few)
 
 
 # --- Alerts
