@@ -389,13 +389,12 @@ class Plots:
         The attacker knows the quasi-identifiers of the guarantee, if it has any, and none of its sensitive
         items: the plot shows what the guarantee covers. `risk` assumes that all items may be known.
         """
-        least = getattr(self._result.guarantee, "k", None)
+        guarantee = self._result.guarantee
+        least = getattr(guarantee, "k", None)
         k = least if k is None else k
         tables = exposure(self._result, original, column, k=k, m=m)  # checks k, so it can be compared
-        promised = getattr(self._result.guarantee, "m", None) if k == least else None
-        return draw_risk(
-            tables, k, ax, promised=promised, sensitive=bool(hidden_items(self._result.guarantee))
-        )
+        promised = getattr(guarantee, "m", None) if k == least else None
+        return draw_risk(tables, k, ax, promised=promised, sensitive=bool(hidden_items(guarantee)))
 
     def sizes(self, ax: Axes | None = None) -> Axes:
         """Draw the number of items per published label, or the number of rows per class; many are binned.

@@ -524,17 +524,17 @@ def check_assessment(table: Any) -> pd.DataFrame:
 
 def _line(played: Played) -> dict[str, Any]:
     """Return the line of a table."""
-    success, control, baseline = (_share(each) for each in (played.success, played.control, played.baseline))
+    shares = [_share(each) for each in (played.success, played.control, played.baseline)]
+    success, control, _ = shares
     n = len(played.success)
     n_control = len(played.control) if isinstance(played.control, np.ndarray) else math.inf
-    line = {"attack": played.name, "n_attacks": n, "success": success, "control": control}
     if not n or not n_control:
         risk = (math.nan,) * 3
     elif played.control is None:
         risk = (success, *wilson_interval(success, n))
     else:
         risk = risk_interval(success, n, control, n_control)
-    return line | {"baseline": baseline} | dict(zip(("risk", "low", "high"), risk, strict=True))
+    return dict(zip(_COLUMNS, (played.name, n, *shares, *risk), strict=True))
 
 
 def _share(found: Mask | float | None) -> float:

@@ -147,18 +147,17 @@ def _table(
     """Tabulate the shares of all rows, then of the rows of each length."""
     own, group = np.unique(lengths, return_inverse=True)
 
-    def add_all(counts: Numbers) -> Numbers:
-        """Add the counts of all rows before those of each length, if there are rows."""
-        return np.vstack((counts.sum(axis=0, keepdims=True)[: len(own)], counts))
-
-    rows = add_all(np.bincount(group, weights, minlength=len(own)).astype(np.int64)[:, None])
-
-    def share(sizes: Numbers) -> Floats:
-        # Rows by the size of the smallest itemset: at risk if at least as many items are known.
+    def count(sizes: Numbers) -> Numbers:
+        # Rows by the size of the smallest itemset: at risk if at least as many items are known. Those of all
+        # lengths come first, if there are rows.
         counts = np.zeros((len(own), known.stop + 1), np.int64)
         np.add.at(counts, (group, sizes), weights)
-        at_risk = np.cumsum(counts, axis=1)[:, known.start : known.stop]
-        return (add_all(at_risk) / rows).ravel()
+        return np.cumsum(np.vstack((counts.sum(axis=0, keepdims=True)[: len(own)], counts)), axis=1)
+
+    rows = count(unique)[:, -1:]
+
+    def share(sizes: Numbers) -> Floats:
+        return (count(sizes)[:, known.start : known.stop] / rows).ravel()
 
     items = pd.array([pd.NA, *own.tolist()], dtype="Int64")[: len(rows)]
     table = {
