@@ -337,13 +337,11 @@ def content_of(path: str | os.PathLike[str], kind: str) -> str | None:
 
 def _is_cut_off(path: str | os.PathLike[str]) -> bool:
     """Return whether a local file begins as Parquet and does not end as Parquet."""
-    try:
-        with open(path, "rb") as file:
-            begin = file.read(4)
-            file.seek(-4, os.SEEK_END)
-            return begin == b"PAR1" != file.read()  # the format's mark at both ends
-    except (OSError, ValueError):
-        return False
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        begin = file.read(4)
+        file.seek(-4, os.SEEK_END)
+        return begin == b"PAR1" != file.read()  # the format's mark at both ends
+    return False
 
 
 def remedy_of(cause: str | None) -> str | None:

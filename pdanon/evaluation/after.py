@@ -273,7 +273,6 @@ def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[An
     free[after[(before == SUPPRESSED) & (after >= 0)]] = True
     open_[before[(after == SUPPRESSED) & (before >= 0)]] = True
     shown = (before >= 0) & (after >= 0)
-    pairs = np.unique(before[shown] * np.int64(max(n_after, 1)) + after[shown])
-    one, other = np.divmod(pairs, max(n_after, 1))
-    starts = np.searchsorted(one, np.arange(n_before + 1))
-    return csr(other, starts, n_after, np.int32(1)), free, open_
+    pairs = np.unique(np.stack((before[shown], after[shown])), axis=1)
+    starts = np.searchsorted(pairs[0], np.arange(n_before + 1))
+    return csr(pairs[1], starts, n_after, np.int32(1)), free, open_

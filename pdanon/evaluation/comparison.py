@@ -81,8 +81,7 @@ def list_tasks(
 ) -> list[Task]:
     """List every configuration with every combination of the varied parameters, the last varying fastest."""
     if not isinstance(configurations, Mapping) or not configurations:
-        hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'
-        got = type(configurations).__name__ if not isinstance(configurations, Mapping) else "no algorithm"
+        hint, got = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5}}', type(configurations).__name__
         raise ParameterError("not a dict of algorithms", where="configurations", got=got, hint=hint)
     check_kind(vary, Mapping, "vary", "a dict of values by parameter")  # type: ignore[type-abstract]
     varied = {name: _choices(name, values) for name, values in vary.items()}
@@ -142,8 +141,8 @@ def _check_names(
     for key in (*fixed, *vary):
         known = text_parameters(name) if texts or key == "start" else accepted
         check_known(key, known, f"parameter of {name}", where=where, hint=moved(key, accepted))
-    if fixed.keys() & vary.keys():
-        got = ", ".join(sorted(fixed.keys() & vary.keys()))
+    if twice := fixed.keys() & vary.keys():
+        got = ", ".join(sorted(twice))
         raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
     required = {key for key, each in accepted.items() if each.default is each.empty}
     if takes_guarantee(named(name)):
@@ -299,7 +298,7 @@ def compare(
     if sample is not None:
         check_sample(frame, column, sample)
     comparison = _Comparison(frame, column, tasks, workload, extra, sample, tree)
-    keys = comparison.keys() if resume is not None else [str(number) for number in range(len(tasks))]
+    keys = comparison.keys() if resume is not None else [*map(str, range(len(tasks)))]
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
     kept = dict(rows)
