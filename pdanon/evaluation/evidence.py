@@ -404,7 +404,7 @@ def _read_parameter(name: str, value: Any, labels: dict[str, Hashable], may_lack
         return _read_share(value, name)
     if isinstance(value, str):  # the label of a private column
         return _label(value, labels)
-    return _read_items(value, may_lack=may_lack) if isinstance(value, dict) else value
+    return _read_items(value, may_lack=may_lack)
 
 
 def _read_share(text: Any, name: str) -> Fraction:
@@ -415,14 +415,12 @@ def _read_share(text: Any, name: str) -> Fraction:
     raise RecountError(f"{name} is no number, such as 0.5; the evidence was edited, get the file again")
 
 
-def _read_items(described: Facts, *, may_lack: bool) -> Any:
+def _read_items(described: Any, *, may_lack: bool) -> Any:
     """Return items, itemsets or rules; with ``may_lack``, items that are not named are not in the release."""
+    if not isinstance(described, dict):
+        return described
     if "number" not in described:
-        parts = {
-            name: _read_items(value, may_lack=may_lack) if isinstance(value, dict) else value
-            for name, value in described.items()
-        }
-        return AllRules(**parts)
+        return AllRules(**{name: _read_items(each, may_lack=may_lack) for name, each in described.items()})
     named = described["named"]
     if len(named) < described["number"] and not (may_lack and named and isinstance(named[0], str)):
         raise RecountError("its items are not named: use evidence that names them, by redact='none'")

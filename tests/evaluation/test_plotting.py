@@ -109,9 +109,9 @@ def test_risk_of_the_recoded_column_among_lists(frame):
 
 
 def test_risk_of_other_rows_is_refused(frame, result):
-    with pytest.raises(pdanon.ParameterError, match="not the rows of the release"):
+    with pytest.raises(pdanon.ParameterError, match="not of this frame"):
         result.plot.risk(frame.head(3))
-    with pytest.raises(pdanon.ParameterError, match="not the rows of the release"):
+    with pytest.raises(pdanon.ParameterError, match="not of this frame"):
         result.plot.risk(frame.set_axis([9, 8, 7, 6]))
 
 

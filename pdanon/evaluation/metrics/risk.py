@@ -26,7 +26,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
-from pdanon.recoding.result import Anonymized, recoded_lists
+from pdanon.recoding.result import Anonymized, other_frame, recoded_lists
 from pdanon.recoding.risk import hidden_items, is_hidden_item
 
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items; from 10 on: 10, 20, 50, 100, ...
@@ -192,9 +192,9 @@ def exposure(
     if original is not None:
         check_frame(original, "original")
         if not original.index.equals(result.frame.index):
-            got = f"{len(original)} rows, and {len(result.frame)} in the release, or another index"
-            hint = "pass the original of the release"
-            raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
+            raise other_frame(
+                f"{len(original)} rows, and {len(result.frame)} in the release, or another index"
+            )
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
     known: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "sensitive": hidden_items(result.guarantee)}
