@@ -67,8 +67,7 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
         threats = _audit_original(result, position, itemsets, code, guarantee)
     exposed = threats.iloc[:0]
     if restored is not None:  # another audit of the release with the item restored
-        frame = with_column(result.frame, position, restored.apply(itemsets).to_pandas())
-        exposed = _audit(guarantee, frame, position, itemsets, restored)
+        exposed = _audit(guarantee, result.frame, position, itemsets, restored)
     return Explanation(
         item=item,
         became=labels.became(code),
@@ -231,9 +230,8 @@ def _audit_original(
         itemsets = itemsets.keep_items(~hidden)
         guarantee = replace(guarantee, mapping=None, **{name: item.to_pylist()})
     itemsets = itemsets.take(rows)
-    frame = with_column(result.frame.iloc[rows], position, itemsets.to_pandas())
     as_is = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
-    listed = _audit(guarantee, frame, position, itemsets, as_is)
+    listed = _audit(guarantee, result.frame.iloc[rows], position, itemsets, as_is)
     if alone:
         return listed[listed["why"].isin(["diversity", "breach"]).to_numpy()].reset_index(drop=True)
     has_item = _has_item(listed["itemset"], item)
@@ -247,36 +245,30 @@ def _has_item(column: pd.Series[Any], item: pa.Array) -> Mask:
     if not is_list_column(column):
         return find_items(arrow_values(column).combine_chunks(), item) >= 0
     itemsets = Itemsets.from_series(column)
-    found = mask_at(itemsets.n_rows, itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))])
-    return found
+    return mask_at(itemsets.n_rows, itemsets.rows[np.isin(itemsets.codes, itemsets.lookup(item))])
 
 
 def _audit(
     guarantee: Explained, frame: pd.DataFrame, position: int, itemsets: Itemsets, recoding: Recoding
 ) -> pd.DataFrame:
-    """Return the threats of a frame whose list column has this recoding of the original."""
-    mapping = mapping_table(itemsets, recoding)
+    """Return the threats of a frame with this recoding of the original as its list column."""
+    published, mapping = recoding.apply(itemsets), mapping_table(itemsets, recoding)
+    frame = with_column(frame, position, published.to_pandas())
     if isinstance(guarantee, Coherence):
         is_known = ~is_hidden_item(itemsets, hidden_items(guarantee))
         if guarantee.effort is not None:
             is_known &= guarantee.effort.find(itemsets.vocabulary) <= guarantee.p
-        n_public = np.bincount(itemsets.rows[is_known[itemsets.codes]], minlength=itemsets.n_rows)
+        n_public = itemsets.keep_items(is_known).lengths
         mapping.attrs[ROWS_WITHOUT_PUBLIC] = int(np.count_nonzero(n_public == 0))
-    if isinstance(guarantee, (KKm, KLm)):
-        mapping.attrs[EMPTY_ROWS] = _count_empty(guarantee, frame, position, itemsets)
+    if isinstance(guarantee, (KKm, KLm)):  # rows that look emptied, but had no item
+        class_of = equal_rows(frame, find_quasi(frame, guarantee.quasi))
+        is_empty = (published.lengths == 0) & ~published.nulls
+        few = mark_emptied(is_empty, published.lengths > 0, class_of, guarantee.k)
+        mapping.attrs[EMPTY_ROWS] = int(np.count_nonzero(few & (itemsets.lengths == 0)))
     listed = guarantee.with_mapping(mapping).audit(frame, frame.columns[position]).threats
     return (
         listed[["itemset", "support"]] if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)) else listed
     )
-
-
-def _count_empty(guarantee: KKm | KLm, frame: pd.DataFrame, position: int, original: Itemsets) -> int:
-    """Count the rows that look emptied, but had no item."""
-    published = Itemsets.from_series(frame.iloc[:, position])
-    class_of = equal_rows(frame, find_quasi(frame, guarantee.quasi))
-    is_empty = (published.lengths == 0) & ~published.nulls
-    few = mark_emptied(is_empty, published.lengths > 0, class_of, guarantee.k)
-    return int(np.count_nonzero(few & (original.lengths == 0)))
 
 
 # --- The release with the item restored
