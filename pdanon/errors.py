@@ -346,7 +346,7 @@ def _is_cut_off(path: str | os.PathLike[str]) -> bool:
 
 def remedy_of(cause: str | None) -> str | None:
     """Return the hint for a cause of `cause_of`, if it has one for all files."""
-    return None if cause is None else _REMEDIES.get(cause)
+    return _REMEDIES.get(cause or "")
 
 
 def file_hint(path: str | os.PathLike[str], kind: str, cause: str | None = None) -> str | None:

@@ -164,10 +164,7 @@ def collect(
 def _read_population(population: Any) -> pd.DataFrame | None:
     if population is None or isinstance(population, pd.DataFrame):
         return population
-    if not isinstance(population, str | os.PathLike) or not os.fspath(population).endswith(".parquet"):
-        got, hint = type(population).__name__, "pass a frame, or the path of a .parquet file"
-        raise ParameterError("the population is not a table", where="population", got=got, hint=hint)
-    return read_parquet(population)
+    return read_parquet(check_path(population, "population"))
 
 
 def _describe_attacks(table: pd.DataFrame) -> Facts:

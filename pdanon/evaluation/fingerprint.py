@@ -395,11 +395,7 @@ def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hasha
         before = original.iloc[:, places[key]]
         if position not in own and column_fingerprint(before) != column_fingerprint(released):
             raise other_frame(f"other values in column {label!r}")
-        if (
-            position in own
-            and isinstance(released.dtype, pd.IntervalDtype)
-            and not _contain(released, before)
-        ):
+        if position in own and not _contain(released, before):
             raise other_frame(f"values outside the intervals in column {label!r}")
     if rows_stay and not has_default_index(frame) and not _same_index(frame, original):
         raise other_frame("another index")
@@ -425,13 +421,12 @@ def _same_index(frame: pd.DataFrame, original: pd.DataFrame) -> bool:
 
 
 def _contain(released: pd.Series, values: pd.Series) -> bool:
-    """Return whether each interval contains the value of its row; missing ones are not compared."""
-    if not pd.api.types.is_numeric_dtype(values.dtype):
+    """Return whether each interval, if there are any, contains the number of its row, if it is known."""
+    if not isinstance(released.dtype, pd.IntervalDtype) or not pd.api.types.is_numeric_dtype(values.dtype):
         return True
     intervals, numbers = pd.arrays.IntervalArray(released), values.to_numpy(np.float64, na_value=np.nan)
     left, right = (np.asarray(each, np.float64) for each in (intervals.left, intervals.right))
-    outside = (numbers < left) | (numbers > right)
-    return not outside.any()
+    return not ((numbers < left) | (numbers > right)).any()
 
 
 def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> None:

@@ -144,11 +144,9 @@ def verify(
     """
     stored, seal = read_json(check_path(evidence, "evidence"))
     tables = {"release": release, "classes": classes, "mapping": mapping, "original": original}
-    for name, table in tables.items():
+    for name, table in {**tables, "population": population}.items():
         if table is not None or name == "release":
             check_frame(table, name)
-    if population is not None:
-        check_frame(population, "population")
     is_written = seal == stored.seal
     found = "the evidence is as it was written" if is_written else "the evidence was edited or damaged"
     checks = [Check("seal", is_written, found), _check_versions(stored)]
