@@ -166,12 +166,12 @@ def test_large_row_groups_are_recoded_some_rows_at_a_time(name, tmp_path, monkey
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["rum_bound", "rfirst, nodes", "mondrian"])
-def test_rows_of_adjacent_regions_are_exchanged_together(name, tmp_path, monkeypatch):
-    """Some regions or one at a time: the release is that of all of them together."""
+def test_rows_of_regions_wait_to_be_written_together(name, tmp_path, monkeypatch):
+    """A file of rows for all parts, or for one of them: the release is that of all parts together."""
     frame = table(6)
     source, found = write(frame, tmp_path / "source", [15, 30]), []
-    for number, rows in enumerate([10**6, 30, 1]):
-        monkeypatch.setattr("pdanon.stream.quasi_files._GATHERED", rows)
+    for number, rows in enumerate([2**25, 1000, 1]):
+        monkeypatch.setattr("pdanon.io.grouping._WAITING", rows)
         target = tmp_path / f"released{number}"
         result = run(source, target, name, block_rows=12)
         found.append((read(target), result.loss))

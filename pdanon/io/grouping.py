@@ -6,9 +6,8 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -130,22 +129,15 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 def write_rows(table: pa.Table, path: Path, counts: Iterable[int] | None = None) -> None:
     """Write rows to a file that `read_rows` reads."""
     # With the number of rows of each bucket, rows are sorted by bucket, and each bucket can be read alone.
-    _write(path, table.schema, _cut(table, [len(table)] if counts is None else counts))
-
-
-def _cut(table: pa.Table, counts: Iterable[int]) -> Iterator[pa.RecordBatch]:
-    """Yield adjacent rows: so many, then so many, and so on."""
     batches = table.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
-    first = 0
-    for count in counts:
-        yield batches[0].slice(first, count)
-        first += count
-
-
-def _write(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, schema, options=_COMPRESSED) as writer:
-        for batch in batches:
-            writer.write_batch(batch)
+    with (
+        pa.OSFile(str(path), "wb") as file,
+        pa.ipc.new_file(file, table.schema, options=_COMPRESSED) as writer,
+    ):
+        first = 0
+        for count in [len(table)] if counts is None else counts:
+            writer.write_batch(batches[0].slice(first, count))
+            first += count
 
 
 def read_rows(path: Path) -> pa.Table:
@@ -171,71 +163,46 @@ def regroup(rows: pa.Table, counts: NDArray[np.integer[Any]]) -> pa.Table:
     return rows.take(pa.array(np.argsort(bucket_of, kind="stable")))
 
 
-_TOGETHER = 32  # parts that are merged
-_SPANS = 64  # pieces of the file of a part
+_WAITING = 2**25  # bytes of rows that wait in memory to be written together
 
 
 class Buckets:
     """Rows on disk, added part by part, and read bucket by bucket."""
 
-    # A part may have fewer rows than there are buckets. So its file has pieces of adjacent buckets. Before
-    # the first read, some parts together become one file with a piece for each bucket: few pieces are tiny,
-    # and a bucket is in few files.
+    # A file has the rows of several parts, bucket by bucket, so few pieces are tiny, and a bucket is in few
+    # files.
 
     def __init__(self, directory: Path, name: str, n_buckets: int) -> None:
         self.n_buckets, self._directory, self._name = n_buckets, directory, name
-        self._bounds = np.unique(np.linspace(0, n_buckets, _SPANS + 1).astype(np.int64))
-        self._parts: list[tuple[Path, NDArray[np.int32]]] = []
-        self._merged: list[Path] = []
-
-    @property
-    def n_parts(self) -> int:
-        """Number of parts that were added, and not read yet."""
-        return len(self._parts)
+        self._waiting: list[tuple[pa.Table, NDArray[Any]]] = []
+        self._files: list[Path] = []
 
     def add(self, table: pa.Table, bucket_of: NDArray[Any]) -> None:
         """Add the rows of a part, given the bucket of each. Rows of a bucket keep their order."""
-        rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))
-        self.add_sorted(rows, np.bincount(bucket_of, minlength=self.n_buckets))
+        self._waiting.append((table, bucket_of))
+        if sum(rows.nbytes for rows, _ in self._waiting) >= _WAITING:
+            self._write()
 
-    def add_sorted(self, table: pa.Table, counts: NDArray[np.integer[Any]]) -> None:
-        """Add the rows of a part, sorted by bucket, given the number of rows of each bucket."""
-        path = self._directory / f"{self._name}-part-{len(self._parts)}"
-        write_rows(table, path, np.add.reduceat(counts, self._bounds[:-1]).tolist())
-        self._parts.append((path, counts.astype(np.int32)))
+    def files(self) -> list[Path]:
+        """Return the files, with all rows that were added."""
+        if self._waiting:
+            self._write()
+        return self._files
 
     def read(self, number: int) -> pa.Table:
         """Read the rows of a bucket, part by part."""
-        while self._parts:
-            self._merge(self._parts[:_TOGETHER])
-            del self._parts[:_TOGETHER]
-        return read_bucket(self._merged, number)
+        return read_bucket(self.files(), number)
 
-    def remove(self) -> None:
-        """Delete the files."""
-        for path in [*(path for path, _ in self._parts), *self._merged]:
-            path.unlink()
-
-    def _merge(self, parts: Sequence[tuple[Path, NDArray[np.int32]]]) -> None:
-        """Write parts bucket by bucket to one file, and delete theirs."""
-        path = self._directory / f"{self._name}-{len(self._merged)}"
-        with ExitStack() as files:
-            opened = [files.enter_context(pa.OSFile(str(each))) for each, _ in parts]
-            readers = [*map(pa.ipc.open_file, opened)]
-            counts = np.array([each for _, each in parts])
-            _write(path, readers[0].schema, self._by_bucket(readers, counts))
-        for each, _ in parts:
-            each.unlink()
-        self._merged.append(path)
-
-    def _by_bucket(
-        self, readers: Sequence[pa.ipc.RecordBatchFileReader], counts: NDArray[np.int32]
-    ) -> Iterator[pa.RecordBatch]:
-        for place, (start, stop) in enumerate(pairwise(self._bounds.tolist())):
-            rows, own = [each.get_batch(place) for each in readers], counts[:, start:stop]
-            yield from _cut(regroup(pa.Table.from_batches(rows), own), own.sum(axis=0).tolist())
-            del rows
-            return_unused()
+    def _write(self) -> None:
+        """Write the waiting rows bucket by bucket to one file."""
+        tables, buckets = zip(*self._waiting, strict=True)
+        bucket_of = np.concatenate(buckets)
+        rows = pa.concat_tables(tables).combine_chunks().take(np.argsort(bucket_of, kind="stable"))
+        path = self._directory / f"{self._name}-{len(self._files)}"
+        write_rows(rows, path, np.bincount(bucket_of, minlength=self.n_buckets).tolist())
+        self._files.append(path)
+        self._waiting = []
+        return_unused()
 
 
 # --- Lines, one per item, grouped into rows with lists: DuckDB sorts them on disk

@@ -46,7 +46,7 @@ from pdanon.guarantees.class_audit import (
 )
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import Draft
-from pdanon.io.grouping import Buckets, number_buckets, read_rows, regroup, write_rows
+from pdanon.io.grouping import Buckets, number_buckets, read_rows, write_rows
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import write_confidential_parts
 from pdanon.io.trees import ParquetTree, decode_type, open_writer, report_write_errors
@@ -232,7 +232,7 @@ class ClassFiles:
                 buckets.add(table, bucket_of)
                 report(len(table))
                 return_unused()
-        if not buckets.n_parts:
+        if not buckets.files():
             buckets.add(plain.empty_table(), np.empty(0, np.int64))
         return buckets
 
@@ -274,25 +274,24 @@ class FileRows:
         counts = reduce(Counts.merge, (Counts.of(*part, encoder.sizes) for part in self._parts(encoder)))
         assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
         drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
-        starts = np.arange(0, assignment.n_regions, max(_GATHERED // most, 1))
-        buckets, before = Buckets(self._directory, "regions", len(starts)), assignment.none
+        regions, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
         by_part, orders, pairs = [], [], []
         for number, (codes, itemsets) in enumerate(self._parts(encoder)):
             split = SplitPart.of(codes, itemsets, assignment, before, drawn[number])
             before = before + assignment.count(codes)
-            buckets.add_sorted(split.rows, np.add.reduceat(split.counts, starts))
+            regions.add(split.rows, np.repeat(np.arange(assignment.n_regions), split.counts))
             by_part.append(split.counts.astype(np.int32))
             pairs.append(split.pairs)
             orders.append(self._directory / f"order-{number}.npy")
             np.save(orders[-1], split.order.astype(np.int32))
         self._forget()
-        bundles = _Bundle.of(self._directory, np.array(by_part), starts)
-        for number, bundle in enumerate(bundles):
-            bundle.write_regions(buckets.read(number))
-            return_unused()
-        buckets.remove()
+        counts_of, rows = np.array(by_part), regions.files()
+        storages = [
+            FileStorage(size, rows, number, self._directory / f"decided-{number}")
+            for number, size in enumerate(counts_of.sum(axis=0).tolist())
+        ]
         released = Buckets(self._directory, "released", len(orders))
-        return FileRegions(bundles, released, orders, *count_drawn(pairs))
+        return FileRegions(storages, counts_of, released, orders, *count_drawn(pairs))
 
     def count(self, encoder: Encoder) -> Histogram:
         """Count the rows with each combination of quasi-identifiers."""
@@ -319,61 +318,17 @@ class FileRows:
             path.unlink()
 
 
-# Rows of adjacent regions that go to and come from the parts together. One by one, the number of reads would
-# be that of the regions times that of the parts.
-_GATHERED = 10_000
-
-
-@frozen
-class _Bundle:
-    """Adjacent regions, whose rows are exchanged with the parts together."""
-
-    counts: NDArray[np.int32]  # rows of each part in each region, shape (parts, regions)
-    storages: list[FileStorage]
-
-    @classmethod
-    def of(cls, directory: Path, by_part: NDArray[np.int32], starts: Numbers) -> list[_Bundle]:
-        """Bundle regions, given their counts by part, and the first region of each bundle."""
-        bundles = []
-        for number, (start, counts) in enumerate(
-            zip(starts, np.split(by_part, starts[1:], axis=1), strict=True)
-        ):
-            rows = directory / f"bundle-{number}"
-            storages = [
-                FileStorage(size, rows, place, directory / f"decided-{start + place}")
-                for place, size in enumerate(counts.sum(axis=0).tolist())
-            ]
-            bundles.append(cls(counts, storages))
-        return bundles
-
-    def write_regions(self, rows: pa.Table) -> None:
-        """Write the rows of each region, given all by part."""
-        write_rows(regroup(rows, self.counts), self.storages[0].rows, self.counts.sum(axis=0).tolist())
-
-    def release_parts(self, released: Buckets) -> None:
-        """Move the released rows to the buckets of their parts."""
-        written = (each.written("released") for each in self.storages)
-        rows = regroup(pa.concat_tables(written), self.counts.T)
-        released.add_sorted(rows, self.counts.sum(axis=1))
-        for each in self.storages:
-            each.place("released").unlink()
-
-
 @frozen
 class FileRegions:
     """The rows of a table in regions, on disk."""
 
-    bundles: list[_Bundle]
+    storages: list[FileStorage]  # the rows of each region, and the place of their release
+    counts: NDArray[np.int32]  # rows of each part in each region, shape (parts, regions)
     released: Buckets  # place of the released rows, by part
     # For each part, the file with the place in the part of each of its rows, sorted by region.
     orders: list[Path]
     pairs: Codes  # sampled from all rows, shape (pairs, 2)
     times: Numbers  # how often each pair was sampled
-
-    @property
-    def storages(self) -> list[FileStorage]:
-        """The rows of each region, and the place of their release."""
-        return [storage for bundle in self.bundles for storage in bundle.storages]
 
     def written(self, name: str) -> Iterator[pa.Table]:
         """Yield a table that each region stored, in their order."""
@@ -381,9 +336,9 @@ class FileRegions:
 
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedRegions:
         """Release the decided regions."""
-        for bundle in self.bundles:
-            bundle.release_parts(self.released)
-            return_unused()
+        for storage, counts in zip(self.storages, self.counts.T, strict=True):
+            self.released.add(storage.written("released"), np.repeat(np.arange(len(counts)), counts))
+            storage.place("released").unlink()
         return ReleasedRegions(self, [each.n_groups for each in facts], hides_missing)
 
 

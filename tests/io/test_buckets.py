@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, strategies as st
 
-from pdanon.io.grouping import _TOGETHER, Buckets
+from pdanon.io import grouping
+from pdanon.io.grouping import Buckets
 
 
 def _numbered(first: int, buckets: list[int]) -> pa.Table:
@@ -20,34 +21,38 @@ def _numbered(first: int, buckets: list[int]) -> pa.Table:
 @given(
     data=st.data(),
     n_buckets=st.sampled_from([1, 2, 63, 64, 65, 500]),
-    n_parts=st.sampled_from([1, 2, _TOGETHER, _TOGETHER + 1, 2 * _TOGETHER]),
+    n_parts=st.sampled_from([1, 2, 33]),
+    waiting=st.sampled_from([1, 200, 2**25]),
 )
 @pytest.mark.slow
 def test_a_bucket_has_its_rows_in_the_order_of_the_parts(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, n_buckets: int, n_parts: int
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, n_buckets: int, n_parts: int, waiting: int
 ) -> None:
     directory = tmp_path_factory.mktemp("rows")
     buckets, expected, n_rows = Buckets(directory, "some", n_buckets), dict[int, list[int]](), 0
-    for _ in range(n_parts):
-        chosen = data.draw(st.lists(st.integers(0, n_buckets - 1), max_size=4))
-        buckets.add(_numbered(n_rows, chosen), np.array(chosen, np.int64))
-        for row, bucket in enumerate(chosen, n_rows):
-            expected.setdefault(bucket, []).append(row)
-        n_rows += len(chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grouping, "_WAITING", waiting)
+        for _ in range(n_parts):
+            chosen = data.draw(st.lists(st.integers(0, n_buckets - 1), max_size=4))
+            buckets.add(_numbered(n_rows, chosen), np.array(chosen, np.int64))
+            for row, bucket in enumerate(chosen, n_rows):
+                expected.setdefault(bucket, []).append(row)
+            n_rows += len(chosen)
     for number in {0, n_buckets - 1, *expected}:
         found = buckets.read(number)
         assert found.column("row").to_pylist() == expected.get(number, [])
         assert found.column("items").to_pylist() == [[str(row)] * 2 for row in expected.get(number, [])]
-    assert len([*directory.iterdir()]) == -(-n_parts // _TOGETHER)  # a read opens no more files
-    buckets.remove()
-    assert not [*directory.iterdir()]
+    assert {*buckets.files()} == {*directory.iterdir()}
 
 
-def test_parts_may_follow_after_a_read(tmp_path: Path) -> None:
+def test_parts_together_are_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = _numbered(0, [1, 0])
+    monkeypatch.setattr(grouping, "_WAITING", 3 * rows.nbytes)
     buckets = Buckets(tmp_path, "some", 2)
-    buckets.add(_numbered(0, [1, 0]), np.array([1, 0]))
-    assert buckets.read(1).column("row").to_pylist() == [0]
-    for row in range(2, 2 * _TOGETHER + 3):  # which become two files, and a third one for the last part
-        buckets.add(_numbered(row, [1]), np.array([1]))
-    assert buckets.read(1).column("row").to_pylist() == [0, *range(2, 2 * _TOGETHER + 3)]
-    assert len([*tmp_path.iterdir()]) == 1 + 3
+    for n_files in (0, 0, 1, 1, 1, 2, 2):  # the last part waits until the first read
+        buckets.add(rows, np.array([1, 0]))
+        assert len([*tmp_path.iterdir()]) == n_files
+    assert buckets.read(0).column("row").to_pylist() == [1] * 7
+    assert len([*tmp_path.iterdir()]) == 3
+    buckets.add(rows, np.array([1, 1]))
+    assert buckets.read(1).column("row").to_pylist() == [0] * 7 + [0, 1]

@@ -46,13 +46,13 @@ class FileStorage:
     """A region in files."""
 
     n_rows: int
-    rows: Path  # file of the rows, which has those of other regions, too
-    number: int  # place of the region in this file
+    rows: list[Path]  # files of the rows, which have those of other regions, too
+    number: int  # place of the region in these files
     path: Path  # tables are stored in files of this name with a suffix
 
     def read(self) -> pa.Table:
         """Return the rows as codes."""
-        return read_bucket([self.rows], self.number)
+        return read_bucket(self.rows, self.number)
 
     def write(self, name: str, table: pa.Table) -> None:
         """Store a table of the region, and replace one of the same name."""
