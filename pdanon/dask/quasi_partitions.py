@@ -475,7 +475,7 @@ def _sort_by_class(
         if pa.types.is_dictionary(column.type) and isinstance(column.type.value_type, pa.BaseExtensionType):
             values = [chunk.dictionary_decode() for chunk in column.chunks]  # Arrow cannot store such codes
             table = table.set_column(place, table.field(place).name, pa.chunked_array(values))
-    bucket_of = number_buckets(table.columns[:n_quasi], n_buckets)
+    bucket_of = number_buckets(table.select(range(n_quasi)), n_buckets)
     if had_none is not None:
         table = table.append_column(HAD_NONE, pa.array(had_none))
     rows = table.take(pa.array(np.argsort(bucket_of, kind="stable")))

@@ -154,7 +154,7 @@ AUDITED = 5_000  # rows that are audited at once; more if the last class has mor
 def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:
     """Yield the rows of a bucket of whole classes, some classes at a time; at least one part."""
     # The first columns are the quasi-identifiers. A column `HAD_NONE` is no part of the frames.
-    hashes = number_buckets(rows.columns[:n_quasi], 2**62)
+    hashes = number_buckets(rows.select(range(n_quasi)), 2**62)
     _, class_of, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
     part_of = ((np.cumsum(sizes) - sizes) // AUDITED)[class_of]
     for number in range(int(part_of.max(initial=0)) + 1):

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from pdanon.io.long import (
     refuse_single_lines,
     refuse_unknown_persons,
 )
+from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.dtype import is_list_type, is_text_type, type_name
 from pdanon.itemsets.libraries import without_views
@@ -56,55 +57,33 @@ from pdanon.itemsets.validation import check_text, read_list
 # --- Rows in buckets by their values, and on disk: added part by part, and read bucket by bucket
 
 
-def number_buckets(columns: Sequence[pa.ChunkedArray], n_buckets: int) -> Numbers:
-    """Return a bucket for each row by its values; equal values are in the same bucket."""
-    hashes = np.zeros(len(columns[0]), np.uint64)
-    for place, column in enumerate(columns, start=1):
-        parts = _plain_parts(column)
-        if not all(map(_is_readable, parts)):
+def number_buckets(table: pa.Table, n_buckets: int) -> Numbers:
+    """Return a bucket for each row by its values; equal rows are in the same bucket."""
+    hashes = np.zeros(len(table), np.uint64)
+    for place, column in enumerate(table.columns, start=1):
+        own = _hash_values(column)
+        if own is None:  # raised outside the handler, whose error may show a value
             raise ItemsetDtypeError(
                 "the values of a quasi-identifier cannot be compared",
-                where=f"quasi-identifier {place} of {len(columns)}",
+                where=f"quasi-identifier {place} of {table.num_columns}",
                 got=f"type {type_name(column.type)}",
                 hint=f"{QUASI_HINT}: convert the column first",
             )
-        for part in parts:
-            coded = part.dictionary_encode(null_encoding="encode")
-            texts = np.array([str(each) for each in coded.dictionary.to_pylist()], object)
-            own = pd.util.hash_array(texts)[coded.indices.to_numpy()] if len(texts) else hashes
-            hashes = hashes * np.uint64(31) + own
+        hashes = hashes * np.uint64(31) + own
     return (hashes % np.uint64(n_buckets)).astype(np.int64)
 
 
-def _plain_parts(column: pa.ChunkedArray) -> list[pa.Array]:
-    """Return the values of a column, or their fields, without codes; NaN is missing."""
-    chunks = column.chunks or [pa.array([], column.type)]
-    is_coded = pa.types.is_dictionary(column.type)
-    values = pa.concat_arrays([each.dictionary_decode() if is_coded else each for each in chunks])
-    values = values.storage if isinstance(values, pa.ExtensionArray) else values
-    return [*map(_plain, values.flatten() if pa.types.is_struct(values.type) else [values])]
-
-
-def _is_readable(values: pa.Array) -> bool:
-    """Return whether Arrow encodes and selects values of a type. Its own error may show a value."""
-    none, has_codes = values[:0], pa.types.is_dictionary(values.type)
-    with suppress(pa.ArrowNotImplementedError):
-        return has_codes or len(none.take(pa.array([], pa.int64())).dictionary_encode()) == 0
-    return False
-
-
-def _plain(values: pa.Array) -> pa.Array:
-    """Return values of a type that Arrow can encode, and that Python writes with all their digits."""
-    kind = values.type
-    if kind == pa.float16():  # older Arrow does not test half floats for NaN
-        return _plain(values.cast(pa.float32()))
-    if pa.types.is_floating(kind):
-        return pc.if_else(pc.is_nan(values), None, values)
-    if pa.types.is_decimal(kind) and kind.bit_width < 128:
-        return values.cast(pa.decimal128(kind.precision, kind.scale))
-    if pa.types.is_string_view(kind) or kind == pa.time64("ns"):
-        return values.cast(pa.large_string())
-    return values
+def _hash_values(values: pa.ChunkedArray) -> NDArray[np.uint64] | None:
+    """Hash the values of a column; return None for a type that pandas cannot read."""
+    try:
+        column = to_frame(pa.table({"values": values}))["values"]
+        column = column.map(str) if pa.types.is_struct(values.type) else column
+        hashes = pd.util.hash_pandas_object(column, index=False).to_numpy()
+    except NotImplementedError:
+        return None
+    return np.where(
+        column.isna().to_numpy(bool), np.uint64(0), hashes
+    )  # missing values of any type are equal
 
 
 # --- Rows as bytes, and on disk

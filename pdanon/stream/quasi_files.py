@@ -225,7 +225,7 @@ class ClassFiles:
         with row_bar("audit", self.tree) as report:
             for file, group in self.tree.groups():
                 table = file.read(group, labels).replace_schema_metadata(None).cast(plain)
-                bucket_of = number_buckets(table.columns[:n_quasi], n_buckets)
+                bucket_of = number_buckets(table.select(range(n_quasi)), n_buckets)
                 if (own := next(empty, None)) is not None:
                     bits = np.unpackbits(own, count=len(table))
                     table = table.append_column(HAD_NONE, pa.array(bits.astype(np.bool_)))
