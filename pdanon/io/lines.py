@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -12,7 +13,6 @@ from pathlib import Path
 from shlex import quote
 from typing import Any, NamedTuple, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -388,9 +388,10 @@ def cast_columns(
         column, kind = table.column(name), types[name]
         values = _cast(column, kind)
         if values is None:
+            place = _first_failure(len(column), lambda n: _cast(column.slice(0, n), kind) is None)  # noqa: B023
             raise FormatError(
                 f"a value of column {name!r} has another type than requested",
-                where=f"{path}, line {line_of(_first_failure(column, kind)):,}",
+                where=f"{path}, line {line_of(place):,}",
                 got=f"type {kind}",
                 hint=f"write {_EXAMPLES[kind]}",
             )
@@ -462,15 +463,9 @@ def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:
         return None
 
 
-def _first_failure(column: pa.ChunkedArray, kind: str) -> int:
-    """Return the position of the first value that is not of a type, by bisection."""
-    good, bad = 0, len(column)  # all values before good are of the type, those before bad are not
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        good, bad = (
-            (good, middle) if _cast(column.slice(good, middle - good), kind) is None else (middle, bad)
-        )
-    return good
+def _first_failure(n: int, fails: Callable[[int], bool]) -> int:
+    """Return the position of the first of n values, by whether so many first values fail."""
+    return bisect(range(n), False, key=lambda place: fails(place + 1))
 
 
 # --- JSON lines: text stays text, and integers stay integers
@@ -484,15 +479,12 @@ _KINDS = {
     list: "a list",
     dict: "an object",
 }
-_PLAIN = {str: pa.string(), float: pa.float64(), bool: pa.bool_()}
+_PLAIN = {str: pa.string(), float: pa.float64(), bool: pa.bool_(), type(None): pa.null()}
 _HINT = "write one object per line, {...}, and one type per field"
-_EXACT = 2**53  # floats hold all integers up to here
 
 
 def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
     """Read a file with one object per line, with the requested types of columns. Empty lines are ignored."""
-    # An error about a value names its line: a field may not have two types. An integer may not exceed 64
-    # bits, nor be too large for a float beside fractions.
     rows: list[dict[str, Any]] = []
     lines: list[int] = []
     with path.open(encoding="utf-8-sig") as file:
@@ -502,8 +494,8 @@ def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
                 lines.append(line)
     names = list(dict.fromkeys(chain.from_iterable(rows)))
     fields = {name: [row.get(name) for row in rows] for name in names}
-    columns = [pa.array(each, _find_type(each, lines, name, path)) for name, each in fields.items()]
-    table = pa.table(columns, names=names)
+    columns = {name: _read_field(each, lines, path, name) for name, each in fields.items()}
+    table = pa.table(columns)
     check_typed(types, names, path)
     return cast_columns(table, types, path, lines.__getitem__)
 
@@ -535,39 +527,44 @@ def _unite(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unite)
 
 
-def _find_type(values: Sequence[Any], lines: Sequence[int], name: str, path: Path) -> pa.DataType:
-    """Return the type of the values of a field, which have one type."""
-    kinds = {*map(type, values)} - {type(None)}
-    kind = min(kinds, key=str, default=None)
-    if len(kinds) > 1 and kinds != {int, float}:
-        first = next(type(value) for value in values if value is not None)
-        place = next(place for place, value in enumerate(values) if type(value) not in (first, type(None)))
-        got = f"{_KINDS[type(values[place])]} after {_KINDS[first]}"
-        raise _error("a field has two types", name, path, lines[place], got)
-    if int in kinds:
-        low, high, problem = -(2**63), 2**63 - 1, "an integer has more than 64 bits"
-        if float in kinds:
-            low, high, problem = -_EXACT, _EXACT, "a float cannot hold an integer beside fractions"
-        elif all(value is None or value >= 0 for value in values):
-            high = 2**64 - 1
-        for place, value in enumerate(values):
-            if type(value) is int and not low <= value <= high:
-                raise _error(problem, name, path, lines[place], "an integer")
-        if float in kinds:
-            return pa.float64()
-        return pa.int64() if all(value is None or value < 2**63 for value in values) else pa.uint64()
-    if kind is list:
-        flat = list(chain.from_iterable(value or () for value in values))
-        owners = np.repeat(lines, [len(value or ()) for value in values]).tolist()
-        return pa.list_(_find_type(flat, owners, name, path))
-    if kind is dict:
-        fields = list(dict.fromkeys(chain.from_iterable(value or () for value in values)))
-        parts = ([None if value is None else value.get(field) for value in values] for field in fields)
-        found = (_find_type(part, lines, name, path) for part in parts)  # a key within may be a value
-        return pa.struct([*zip(fields, found, strict=True)])
-    return pa.null() if kind is None else _PLAIN[kind]
+def _read_field(values: list[Any], lines: list[int], path: Path, name: str) -> pa.Array:
+    """Return the values of a field, of one type; an error names the line of the first other one."""
+    column = _to_array(values)
+    if isinstance(column, str):
+        place = _first_failure(len(values), lambda n: isinstance(_to_array(values[:n]), str))
+        raise FormatError(
+            "the values of a field have no common type",
+            where=f"{path}, line {lines[place]:,}, column {name!r}",
+            got=_to_array(values[: place + 1]),
+            hint=f"{_HINT}; write identifiers as text",
+        )
+    return column
 
 
-def _error(what: str, name: str, path: Path, line: int, got: str) -> FormatError:
-    hint = f"{_HINT}; write identifiers as text"
-    return FormatError(what, where=f"{path}, line {line:,}, column {name!r}", got=got, hint=hint)
+def _to_array(values: list[Any]) -> pa.Array | str:
+    """Return values in their type, or why they have none."""
+    try:
+        return pa.array(values, _find_type(values))
+    except TypeError as error:
+        return str(error)
+    except (OverflowError, pa.ArrowInvalid):
+        return "an integer of more than 64 bits, or that a float cannot hold beside fractions"
+
+
+def _find_type(values: list[Any]) -> pa.DataType:
+    """Return the type of values, all of one kind."""
+    kinds = dict.fromkeys(map(type, values))
+    kinds.pop(type(None), None)
+    first, *others = kinds or [type(None)]
+    if others and {first, *others} != {int, float}:
+        raise TypeError(f"{_KINDS[others[0]]} after {_KINDS[first]}")
+    if first is int and not others:
+        is_large = max(value or 0 for value in values) >= 2**63
+        return pa.uint64() if is_large else pa.int64()
+    if first is list:
+        return pa.list_(_find_type([*chain.from_iterable(value or () for value in values)]))
+    if first is dict:
+        fields = dict.fromkeys(chain.from_iterable(value or () for value in values))
+        parts = ([None if value is None else value.get(name) for value in values] for name in fields)
+        return pa.struct([*zip(fields, map(_find_type, parts), strict=True)])
+    return _PLAIN[float if others else first]
