@@ -20,7 +20,7 @@ from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.cards import escape_html
-from pdanon.itemsets.codes import Itemsets, Numbers, find_items, item_array, item_texts
+from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
 from pdanon.itemsets.dtype import is_text_type, text_column
 from pdanon.itemsets.lists import Mask, Offsets, offsets_of
 from pdanon.itemsets.support import SupportIndex
@@ -773,15 +773,11 @@ def nested_labels(itemsets: Itemsets, tree: Hierarchy) -> pd.DataFrame:
     texts = item_texts(itemsets.vocabulary)
     node = find_items(texts, pa.array(tree.labels, texts.type))
     supports[node] = SupportIndex.of(itemsets).singles
-    lower = np.flatnonzero(supports[:-1] > 0)  # the last element is that of other labels
-    upper: Numbers = lower
-    found = []
-    for _ in range(tree.height):
-        upper = tree.parent[upper].astype(np.int64)
-        lower, upper = lower[upper >= 0], upper[upper >= 0]
-        both = supports[upper] > 0
-        found.append(np.stack((upper[both], lower[both])))
-    above, below = np.concatenate(found, axis=1) if found else np.empty((2, 0), np.int64)
+    supports[-1] = 0  # those of other labels
+    published = np.flatnonzero(supports)
+    paths = tree.node_paths[published]
+    rows, levels = np.nonzero((supports[paths] > 0) & (paths != published[:, np.newaxis]))
+    above, below = paths[rows, levels], published[rows]
     order = np.lexsort((below, above))
     above, below = above[order], below[order]
     names = np.array([*tree.labels], object)
