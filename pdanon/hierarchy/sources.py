@@ -172,27 +172,18 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
     """Group ``fanout`` consecutive items, then the groups, until one root remains."""
     _check_fanout(fanout)
     leaves = list(dict.fromkeys(_texts(items)))
-    _refuse_empty(leaves)
-    _refuse_nameless([place for place, leaf in enumerate(leaves) if not leaf], "item")
-    _refuse_unwritable([place for place, leaf in enumerate(leaves) if not is_encodable(leaf)], "item")
-    names = {(0, -len(leaves) - 1): _ROOT}  # by the first leaf and the negative end: ascending in pre-order
+    paths = [[leaf] for leaf in leaves]
     taken: set[str] = set()
     width = fanout
     while width < len(leaves):
         for start in range(0, len(leaves), width):
-            end = min(start + width, len(leaves))
-            if end - start > width // fanout:
-                name = free_name(f"{leaves[start]}..{leaves[end - 1]}", taken)
-                names[start, -end] = name
+            group = paths[start : start + width]
+            if len(group) > width // fanout:  # else it is one node
+                name = free_name(f"{leaves[start]}..{group[-1][0]}", taken)
+                for path in group:
+                    path.append(name)
         width *= fanout
-    names |= {(place, -place - 1): leaf for place, leaf in enumerate(leaves)}
-    parent, above, nodes = [], [-1], sorted(names)  # above: the nodes over the current one, from -1 on
-    for number, (start, _) in enumerate(nodes):
-        while above[-1] >= 0 and -nodes[above[-1]][1] <= start:
-            above.pop()
-        parent.append(above[-1])
-        above.append(number)
-    return tuple(names[node] for node in nodes), np.array(parent, np.int32)
+    return _build_rows(paths, "item")
 
 
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
@@ -338,18 +329,16 @@ def _build_tree(links: Iterable[_Link], place: str) -> Tree:
                 nameless.add(where)
         if above is not None and parent.setdefault(node, above) != above:
             torn.setdefault(node, where)
-    _refuse_empty(seen)
-    inner = set(parent.values())
-    _refuse_nameless(nameless, place)
+    if not seen:
+        raise HierarchyError("the hierarchy is empty")
+    hint = "set a name, or drop the entry; names may be missing only at the end of a row"
+    _refuse("a name is empty", nameless, place, hint)
     hint = "each node has one parent: rename one of the two, or drop it"
-    torn_inner = [torn[key] for key in torn if key in inner]
-    torn_leaves = [torn[key] for key in torn if key not in inner]
-    _refuse("an inner node has two different parents", torn_inner, place, hint)
     if place == "row":
         hint += "; frame.drop_duplicates('...') with the column of leaves keeps the first"
-    _refuse("a leaf has two different parents", torn_leaves, place, hint)
+    _refuse("a node has two different parents", torn.values(), place, hint)
     tops = [key for key in seen if key not in parent]
-    root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
+    root = tops[0] if len(tops) == 1 and tops[0] in parent.values() else (_ROOT, False)
     parent.update((top, root) for top in tops if top != root)
     order = _number_preorder(seen, parent, root)
     hint = "remove the cycle: the path up from each node must end at the root"
@@ -357,7 +346,7 @@ def _build_tree(links: Iterable[_Link], place: str) -> Tree:
     _refuse("a node is on a cycle, or below one", unreached, place, hint)
     names = tuple(str(name) for name, _ in order)
     unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not is_encodable(name)]
-    _refuse_unwritable(unwritable, place)
+    _refuse("a name holds half of a surrogate pair", unwritable, place)
     return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
 
 
@@ -374,20 +363,6 @@ def _number_preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _
         order[node] = len(order)
         stack.extend(reversed(children.get(node, [])))
     return order
-
-
-def _refuse_empty(nodes: Collection[Any]) -> None:
-    if not nodes:
-        raise HierarchyError("the hierarchy is empty")
-
-
-def _refuse_nameless(found: Collection[int], place: str) -> None:
-    hint = "set a name, or drop the entry; names may be missing only at the end of a row"
-    _refuse("a name is empty", found, place, hint)
-
-
-def _refuse_unwritable(found: Collection[int], place: str) -> None:
-    _refuse("a name holds half of a surrogate pair", found, place)
 
 
 def _refuse(what: str, found: Collection[int], place: str, hint: str | None = None) -> None:

@@ -78,7 +78,7 @@ UNUSABLE = {
         "the file cannot be read as CSV\n  where: none.csv\n  got:   No such file or directory",
     ),
     "no hierarchy": (2, (*HIER, "none.csv"), "No such file or directory\n  where: none.csv"),
-    "no tree": (2, (*HIER, "torn.csv"), "a leaf has two different parents"),
+    "no tree": (2, (*HIER, "torn.csv"), "a node has two different parents"),
     "hierarchy of other items": (2, (*HIER, "other.csv"), "the hierarchy does not cover the items"),
 }
 
