@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pandas as pd
 
@@ -21,6 +21,7 @@ from pdanon.errors import ParameterError, mask_credentials, read_safely, refuse
 from pdanon.evaluation.evidence import paths_of as evidence_paths
 from pdanon.evaluation.readings import RawProfile, describe_raw
 from pdanon.guarantees.parameters import DefaultNumber
+from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.io.files import check_replaceable, locate, locate_target
 from pdanon.io.grouping import MEMORY, group_lines
@@ -260,8 +261,9 @@ def _check_separator(arguments: Arguments) -> None:
 
 def check_audit_options(arguments: Arguments) -> None:
     """Check that the arguments of an audit specify one guarantee completely."""
-    names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
+    names = ("k", "quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c")
     passed = {name for name in names if getattr(arguments, name) is not None}
+    others = passed - {"k"} or arguments.mapping or arguments.stream
     refuse(
         (
             arguments.safe and not arguments.chunks,
@@ -269,7 +271,7 @@ def check_audit_options(arguments: Arguments) -> None:
             "--safe concerns items of different chunks in a release by disassociate",
         ),
         (
-            arguments.chunks and (passed or arguments.stream),
+            arguments.chunks and others,
             "--chunks goes with -k, -m and --safe alone",
             "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole",
         ),
@@ -283,51 +285,20 @@ def check_audit_options(arguments: Arguments) -> None:
     hint = "audit one table with a row per person, or leave out such items before"
     refuse((arguments.suppressed and several, "--suppressed is of one release with a row per person", hint))
     _check_series_options(arguments)
-    if passed & {"p", "classes"}:
-        refuse(*_rules_of_groups(arguments, passed))
-    elif "rho" in passed:
-        refuse(*_rules_of_rho(arguments, passed))
-    else:
-        refuse(*_rules_of_k(arguments, passed))
-
-
-_ONE = "audit one guarantee after the other"
-# Whether an audit has wrong options, the problem, and a hint.
-_Rules: TypeAlias = Iterator[tuple[object, str, str]]
-
-
-def _rules_of_groups(arguments: Arguments, passed: set[str]) -> _Rules:
-    hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
-    yield not passed >= {"p", "sensitive", "classes"}, "-p, --sensitive and --classes go together", hint
-    what = "-p goes with --sensitive, --classes, -k, -m and --mapping alone"
-    yield len(passed - {"mapping"}) > 3, what, _ONE
-    hint = "such as -k 5 -m 2; without both, public items may single out rows"
-    yield arguments.k is None and not isinstance(arguments.m, DefaultNumber), "-m goes with -k", hint
-
-
-def _rules_of_rho(arguments: Arguments, passed: set[str]) -> _Rules:
-    hint = "such as --rho 0.5 --sensitive flu gout"
-    yield "sensitive" not in passed, "--rho and --sensitive go together", hint
-    others = arguments.k is not None or passed - {"rho", "sensitive", "mapping"}
-    yield others, "--rho goes with --sensitive, -m and --mapping alone", _ONE
-
-
-def _rules_of_k(arguments: Arguments, passed: set[str]) -> _Rules:
+    needs_k = arguments.chunks or not passed & REQUIRED
     hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
-    yield arguments.k is None, "-k is needed", hint
-    if rules := passed & {"rules", "c"}:
-        hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
-        yield len(rules) == 1, "--rules and -c go together", hint
-        what = "--rules goes with -k, -c and --mapping alone"
-        yield passed - rules - {"mapping"}, what, f"{_ONE}; the rules name the sensitive items"
-        return
-    hint = "list the sensitive items with --sensitive, and pass -l to limit their share to 1/l"
-    yield len(passed & {"sensitive", "l"}) == 1, "--sensitive and -l go together", hint
-    if "constraints" in passed:
-        what = "--constraints goes with neither --quasi nor --sensitive"
-        yield passed & {"quasi", "sensitive"}, what, _ONE
-        hint = "constraints name original items: pass the mapping of the release"
-        yield "mapping" not in passed, "--constraints and --mapping go together", hint
+    groups = "such as -p 4 --sensitive flu gout --classes counts.parquet"
+    mapping = "constraints name original items: pass the mapping of the release"
+    lacks_mapping = "constraints" in passed and arguments.mapping is None
+    of_items = min(passed & {"rho", "p", "constraints", "rules", "c"}, default="")
+    both = of_items and "quasi" in passed
+    refuse(
+        (needs_k and arguments.k is None, "-k is needed", hint),
+        (len(passed & {"p", "classes"}) == 1, "-p, --sensitive and --classes go together", groups),
+        (lacks_mapping, "--constraints and --mapping go together", mapping),
+        (both, f"--quasi and {flag(of_items)} do not go together", "audit one guarantee after the other"),
+    )
+    check_sensitive(passed, spelled=flag, known=("rho", "p", "l") if passed & {"rho", "p"} else ("l",))
 
 
 def _check_series_options(arguments: Arguments) -> None:

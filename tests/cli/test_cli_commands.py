@@ -178,9 +178,12 @@ def test_an_audit_says_how_far_it_came(run, monkeypatch):
         (("--rho", "0.5"), "--rho and --sensitive go together"),
         (
             ("--rho", "0.5", "--sensitive", "s", "-k", "3"),
-            "--rho goes with --sensitive, -m and --mapping alone",
+            "--rho excludes -k",
         ),
-        (("--rho", "0.5", "--sensitive", "s", "--quasi", "age"), "--rho goes with --sensitive"),
+        (
+            ("--rho", "0.5", "--sensitive", "s", "--quasi", "age"),
+            "--quasi and --rho do not go together",
+        ),
         (("--rho", "1", "--sensitive", "s"), "rho must be above 0 and below 1"),
         (("--sensitive", "s"), "-k is needed"),
     ],
@@ -196,8 +199,12 @@ def test_what_does_not_go_with_rho_is_refused(run, asked, message):
     ("asked", "message"),
     [
         (("--sensitive", "s"), "--sensitive and -l go together"),
-        (("-l", "3"), "--sensitive and -l go together"),
-        (("--quasi", "age", "--constraints", "c.csv"), "goes with neither --quasi nor --sensitive"),
+        (("-l", "3"), "-l and --sensitive go together"),
+        (
+            ("--quasi", "age", "--constraints", "c.csv", "--mapping", "m.csv"),
+            "--quasi and --constraints do not go",
+        ),
+        (("--sensitive", "s", "-l", "2", "--rules", "r.csv"), "-l excludes --rules"),
     ],
 )
 def test_what_does_not_go_together_in_an_audit_is_refused(run, asked, message):
@@ -343,10 +350,10 @@ def test_audit_of_rules(run):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("--rules", "rules.csv"), "--rules and -c go together"),
-        (("-c", "0.5"), "--rules and -c go together"),
+        (("--rules", "rules.csv"), "rules and c go together"),
+        (("-c", "0.5"), "rules and c go together"),
         (("-c", "0.5", "--rules", "rules.csv", "-m", "2"), "m is not used with rules"),
-        (("-c", "0.5", "--rules", "rules.csv", "--quasi", "age"), "--rules goes with -k, -c and --mapping"),
+        (("-c", "0.5", "--rules", "rules.csv", "--quasi", "age"), "--quasi and -c do not go together"),
         (("-c", "0.5", "--rules", "rules.txt"), "must end in .parquet or .csv"),
         (("-c", "1", "--rules", "rules.csv"), "c must be above 0 and below 1"),
     ],
