@@ -85,19 +85,16 @@ def _open_by_fsspec(text: str, problem: pa.ArrowInvalid) -> tuple[fs.FileSystem,
     scheme = text.partition("://")[0].lower()
     try:
         import fsspec
-        from fsspec.registry import known_implementations
     except ImportError:
         raise problem from None
     if scheme not in fsspec.available_protocols():
         raise problem
     try:
         filesystem, path = fsspec.url_to_fs(text)
-    except ImportError:
-        filesystem = None
-    if filesystem is None:
-        hint = known_implementations[scheme].get("err", "install the package of fsspec for it")
-        raise FormatError(f"no package for {scheme}:// is installed", where=text, hint=hint)
-    return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), path
+        return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), path
+    except ImportError as error:
+        hint = str(error)  # the package to install
+    raise FormatError(f"no package for {scheme}:// is installed", where=text, hint=hint)
 
 
 def locate(source: str | os.PathLike[str]) -> Path | str:
