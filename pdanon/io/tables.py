@@ -28,6 +28,7 @@ from pdanon.errors import (
     did_you_mean,
     mask_credentials,
     read_safely,
+    refuse,
 )
 from pdanon.io.files import (
     check_encoding,
@@ -137,45 +138,61 @@ class Form:
         """Check that the parts of the form are compatible with each other and with a file."""
         # ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
         by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
+        column, field, unit = map(spelling, ("column", "field", "unit"))
         spread = {name: getattr(self, name) for name in ("onehot", "prefix", "wide")}
         spread = {spelling(name): each for name, each in spread.items() if each is not None}
-        if self.unit is not None and (self.by or spread):
-            other = by if self.by else next(iter(spread))
-            hint = (
-                f"{by} gathers rows to one per person, and {spelling('unit')} keeps lines: pass one of them"
-            )
-            raise ParameterError(f"{other} and {spelling('unit')} do not go together", hint=hint)
-        if self.item is not None and spread:
-            hint = f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
-            raise ParameterError("items have a line each or a column each, not both", hint=hint)
-        if (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1):
-            one, other, *_ = spread
-            raise ParameterError(f"{one} and {other} exclude each other", hint="pass one of them")
-        if self.field is not None and (self.has_no_lists or self.unit is not None):
-            hint = "leave it out: a column holds lists of objects, or the table has another form"
-            raise ParameterError(f"{spelling('field')} is only for lists", hint=hint)
-        if self.field is not None and self.column is None and is_text(path):
-            hint = f"such as {spelling('column')} codings"
-            raise ParameterError(f"{spelling('field')} needs {spelling('column')}", hint=hint)
-        if self.missing is not None:
-            check_known(self.missing, MISSING, "treatment of missing items", where=spelling("missing"))
+        gathers = next(iter([by] if self.by else spread), None)
+        both = (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1)
+        is_other = self.has_no_lists or self.unit is not None
         lists = self.column is not None or not is_text(path)
-        if (self.by and not self.has_no_lists and not lists) or (
-            self.item is not None and not self.by and self.unit is None
-        ):
-            hint = f"such as {by} customer {item} product, for a table with one line per item"
-            raise ParameterError(f"{by} and {item} go together", hint=hint)
-        if self.item is not None and self.column not in (None, self.item):
-            hint = "leave it out: the list column has the label of the items"
-            raise ParameterError(f"{spelling('column')} is not used with {item}", hint=hint)
-        if self.tick is not None and not self.is_onehot:
-            hint = f"pass the columns of boxes, too; {tick} is the value of a ticked box"
-            raise ParameterError(f"{tick} needs {onehot} or {prefix}", hint=hint)
-        if self.conflicts is not None:
-            check_known(self.conflicts, _CONFLICTS, "treatment of conflicts", where=spelling("conflicts"))
-            if not self.by:
-                hint = "pass the columns that identify the person of a line"
-                raise ParameterError(f"{spelling('conflicts')} needs {by}", hint=hint)
+        lacks_items = self.by and not self.has_no_lists and not lists
+        lacks_persons = self.item is not None and not self.by and self.unit is None
+        refuse(
+            (
+                self.unit is not None and gathers,
+                f"{gathers} and {unit} do not go together",
+                f"{by} gathers rows to one per person, and {unit} keeps lines: pass one of them",
+            ),
+            (
+                self.item is not None and spread,
+                "items have a line each or a column each, not both",
+                f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1",
+            ),
+            (both, f"{' and '.join([*spread][:2])} exclude each other", "pass one of them"),
+            (
+                self.field is not None and is_other,
+                f"{field} is only for lists",
+                "leave it out: a column holds lists of objects, or the table has another form",
+            ),
+            (
+                self.field is not None and not lists,
+                f"{field} needs {column}",
+                f"such as {column} codings",
+            ),
+            (
+                lacks_items or lacks_persons,
+                f"{by} and {item} go together",
+                f"such as {by} customer {item} product, for a table with one line per item",
+            ),
+            (
+                self.item is not None and self.column not in (None, self.item),
+                f"{column} is not used with {item}",
+                "leave it out: the list column has the label of the items",
+            ),
+            (
+                self.tick is not None and not self.is_onehot,
+                f"{tick} needs {onehot} or {prefix}",
+                f"pass the columns of boxes, too; {tick} is the value of a ticked box",
+            ),
+            (
+                self.conflicts is not None and not self.by,
+                f"{spelling('conflicts')} needs {by}",
+                "pass the columns that identify the person of a line",
+            ),
+        )
+        for name, known in {"missing": MISSING, "conflicts": _CONFLICTS}.items():
+            if (value := getattr(self, name)) is not None:
+                check_known(value, known, f"treatment of {name}", where=spelling(name))
         if is_uri(path) and not is_parquet(path):
             hint = "copy the file to this machine first"
             raise ParameterError("only Parquet files are read from a URI", got=str(path), hint=hint)
@@ -200,7 +217,7 @@ class Form:
         frame, notes = self._read_file(path)
         frame = self._split(frame)
         columns = frame.iloc[:, label_positions(frame, self.by)]
-        numbers, _ = number_persons([columns.iloc[:, place] for place in range(columns.shape[1])])
+        numbers, _ = number_persons([each for _, each in columns.items()])
         is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
         return self.convert(frame, notes, keep), columns[is_first]
 
