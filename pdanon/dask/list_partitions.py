@@ -90,7 +90,7 @@ def list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = No
 
 def check_lists(meta: pd.DataFrame) -> None:
     """Raise an error unless a frame has a column of Arrow lists."""
-    if not any(is_list_column(meta.iloc[:, number]) for number in range(meta.shape[1])):
+    if not any(is_list_column(each) for _, each in meta.items()):
         got = f"columns {meta.dtypes.astype(str).to_dict()}"
         raise ColumnError("there is no column of Arrow lists", got=got, hint=_LISTS_HINT)
 

@@ -158,7 +158,7 @@ def frame_tree(frame: pd.DataFrame) -> Tree:
     if frame.columns.is_unique and set(frame.columns) - {"label"} == {"child", "parent"}:
         pairs = zip(_read_cells(frame["child"]), _read_cells(frame["parent"]), strict=True)
         return _build_tree(((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs)), "row")
-    cells = zip(*(_read_cells(frame.iloc[:, i]) for i in range(frame.shape[1])), strict=True)
+    cells = zip(*(_read_cells(column) for _, column in frame.items()), strict=True)
     return _build_tree(_row_links(enumerate(_strip_padding(row) for row in cells)), "row")
 
 

@@ -167,8 +167,8 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     items = bags.vocabulary.take(pa.array(codes, mask=codes < 0))
     long = frame.take(lines).reset_index(drop=True)
     long.isetitem(position, pd.arrays.ArrowExtensionArray(items))
-    order = [place for place in range(frame.shape[1]) if place != position]
-    return pd.concat([pd.Series(lines, name=by), long.iloc[:, [*order, position]]], axis=1)
+    is_item = np.arange(frame.shape[1]) == position
+    return pd.concat([pd.Series(lines, name=by), long.loc[:, ~is_item], long.loc[:, is_item]], axis=1)
 
 
 @called_by_name
@@ -332,8 +332,7 @@ def warn_of_shared_persons(
     """Warn if a column named for persons repeats a value over rows, unless ``by`` is such a column."""
     if n_rows < _FEW or any(map(is_named_for_persons, by)):
         return
-    for place in range(frame.shape[1]):
-        column = frame.iloc[:, place]
+    for _, column in frame.items():
         if not is_named_for_persons(column.name) or same_label(column.name, item):
             continue
         owned, owners = _count_owners(column, rows)

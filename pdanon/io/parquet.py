@@ -537,8 +537,7 @@ def _holds_sets(column: pd.Series[Any]) -> bool:
 def _to_table(frame: pd.DataFrame) -> pa.Table:
     """Convert a frame to Arrow, with metadata that lets pandas read its lists."""
     frame = check_frame(frame).copy(deep=False)
-    for position in range(frame.shape[1]):
-        column = frame.iloc[:, position]
+    for position, (_, column) in enumerate(frame.items()):
         if _holds_sets(column):
             frame.isetitem(position, Itemsets.from_series(column).to_pandas())
     try:

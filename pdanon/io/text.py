@@ -387,7 +387,8 @@ def to_csv(
     _check_separators(separator, delimiter)
     check_flag(escape_formulas, "escape_formulas")
     position = find_column(frame, column)
-    lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
+    others = frame.iloc[:, np.arange(frame.shape[1]) != position]
+    lists = [label for label, column in others.items() if is_list_column(column)]
     if lists:
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
     check_names(map(str, frame.columns), path)
@@ -449,8 +450,7 @@ def to_csv(
 def escape_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe before texts and headers that a spreadsheet would run as formulas."""
     copy = frame.copy(deep=False)
-    for position in range(frame.shape[1]):
-        column = frame.iloc[:, position]
+    for position, (_, column) in enumerate(frame.items()):
         found = _find_formulas(column)
         if found.any():
             texts = column.astype(object).to_numpy(copy=True)
@@ -465,7 +465,7 @@ def escape_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def warn_of_formulas(*frames: pd.DataFrame) -> None:
     """Warn of texts and headers that a spreadsheet would run as formulas."""
-    columns = [frame.iloc[:, position] for frame in frames for position in range(frame.shape[1])]
+    columns = [column for frame in frames for _, column in frame.items()]
     columns += [frame.columns.to_series() for frame in frames]
     found = sum(int(_find_formulas(column).sum()) for column in columns)
     if found:
@@ -493,7 +493,7 @@ def _write_csv(frame: pd.DataFrame, path: Path, delimiter: str) -> None:
     header = empty.to_csv(**options)
     if "\r" in header:  # readers end a line at a carriage return, but pandas does not quote it
         header = empty.to_csv(quoting=csv.QUOTE_NONNUMERIC, **options)
-    fields = [_fields(frame.iloc[:, place], delimiter) for place in range(frame.shape[1])]
+    fields = [_fields(column, delimiter) for _, column in frame.items()]
     lines = pc.binary_join_element_wise(*fields, _LARGE(delimiter))
     with path.open("wb") as file:
         file.write(header.encode())
@@ -642,7 +642,7 @@ def from_json(
 
 def split_objects(frame: pd.DataFrame) -> pd.DataFrame:
     """Split columns of Arrow structs into columns of their fields: ``subject.reference``."""
-    columns = [frame.iloc[:, place] for place in range(frame.shape[1])]
+    columns = [column for _, column in frame.items()]
     if not any(map(_is_struct, columns)):
         return frame
     parts = [

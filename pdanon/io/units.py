@@ -125,7 +125,7 @@ def _item_position(frame: pd.DataFrame, item: Hashable, column: Hashable) -> int
             hint = f"pass column={item!r} (--column) instead: the lists of a unit are merged"
             raise ItemsetDtypeError("the item column holds lists", where="item", hint=hint)
         return position
-    if column is None and not any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1])):
+    if column is None and not any(is_list_column(each) for _, each in frame.items()):
         hint = "name the column of items, one per line: item='product' (--item product)"
         raise ColumnError("the frame has no list-valued column", where="item", hint=hint)
     position = find_column(frame, column)
