@@ -514,7 +514,7 @@ PARAMETERS = {
         lambda: by_item({"all": {"food": [RICE, SALT]}}), HierarchyError, "does not cover", 'missing="root"'
     ),
     "hierarchy that is not there": Mistake(
-        lambda: by_item("tre.csv"), FormatError, "cannot be read: No such file", "mean 'tree.csv'"
+        lambda: by_item("tre.csv"), FormatError, "cannot be read as CSV", "mean 'tree.csv'"
     ),
 }
 FILES = {

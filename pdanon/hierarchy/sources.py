@@ -21,8 +21,9 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
+from pdanon.errors import HierarchyError, ParameterError
 from pdanon.io.files import replace_file
+from pdanon.io.lines import TextLines
 from pdanon.io.text import check_separator
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import Mask
@@ -422,20 +423,10 @@ def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Ke
 
 
 def _read_csv(path: Path, delimiter: str) -> list[tuple[int, list[str]]]:
-    """Read the rows of a CSV file, each with the number of its last line."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file, delimiter=delimiter, strict=True)
-            return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
-    except OSError as error:
-        cause = cause_of(error)
-        problem, hint = f"the hierarchy cannot be read: {cause}", file_hint(path, "CSV", cause)
-    except UnicodeDecodeError:
-        problem, hint = "the file is not UTF-8", file_hint(path, "CSV")
-    except csv.Error:
-        problem, hint = f"a quoted field is not closed correctly, at or before line {rows.line_num}", None
-    # Raised outside the handler: the chained error of the decoder shows the text.
-    raise FormatError(problem, where=str(path), hint=hint)
+    """Read the rows of a CSV file, each with the number of its first line."""
+    lines = TextLines(path, delimiter, "utf-8")
+    records = lines.read_safely(lambda: [*lines.records()])
+    return [(each.line, each.fields) for each in records if "".join(each.fields).strip() or each.fields[1:]]
 
 
 def _read_cells(column: pd.Series[Any]) -> list[str | None]:

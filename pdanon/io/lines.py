@@ -203,7 +203,7 @@ class TextLines:
 
     def parse_ragged(self) -> pa.Table:
         """Parse lines that may lack fields at their end; without a header, up to the longest line."""
-        records = [*self._records()]
+        records = [*self.records()]
         if not records:
             raise pa.ArrowInvalid("Empty CSV file")  # as Arrow says of other forms
         names = records.pop(0).fields if self.header else []
@@ -260,7 +260,7 @@ class TextLines:
             line = line_not_in(path, self.encoding)
             if line is not None:
                 problem = f"it is not {self.encoding.upper()} text"
-                hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
+                hint = "save it as 'CSV UTF-8'; or pass encoding (--encoding) of a table, such as cp1252"
                 if self.encoding == "utf-8" and _is_partly_utf8(path):
                     problem = "it has two encodings: other lines are UTF-8"
                     hint = f"read what is not UTF-8 as cp1252: {_unite_command(path)}"
@@ -273,7 +273,7 @@ class TextLines:
         """Check that all quotes are closed, if a field spans lines."""
         # Quotes come in pairs. So one too many is followed by text, or has no end; Arrow accepts both.
         # Two too many may be partners, around lines that look like records. Text may look so, too.
-        found = [record.line for record in self._records() if self._looks_merged(record)]
+        found = [record.line for record in self.records() if self._looks_merged(record)]
         if found:
             what = f"{self.path}, line {found[0]:,}: a quoted field spans lines that look like records"
             more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
@@ -285,16 +285,16 @@ class TextLines:
 
     def line_of(self, row: int, before: int = 0) -> int:
         """Return the number of the first line of a row, counted from 0 after some rows before."""
-        return next(islice(self._records(), before + row + self.header, None)).line
+        return next(islice(self.records(), before + row + self.header, None)).line
 
     def first_uneven(self) -> int | None:
         """Return the number of the first line that has not as many fields as the header."""
-        records = self._records()
+        records = self.records()
         header = next(records, None)
         width = len(header.fields) if header else 0
         return next((each.line for each in records if len(each.fields) != width), None)
 
-    def _records(self) -> Iterator[_Record]:
+    def records(self) -> Iterator[_Record]:
         """Yield the header and the rows."""
         encoding = "utf-8-sig" if self.encoding == "utf-8" else self.encoding
         limit, start, width, failed = csv.field_size_limit(2**31 - 1), 1, 0, False

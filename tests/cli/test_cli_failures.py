@@ -77,7 +77,7 @@ UNUSABLE = {
         ("anonymize", "none.csv", "out.csv", "-k", "2"),
         "the file cannot be read as CSV\n  where: none.csv\n  got:   No such file or directory",
     ),
-    "no hierarchy": (2, (*HIER, "none.csv"), "No such file or directory\n  where: none.csv"),
+    "no hierarchy": (2, (*HIER, "none.csv"), "where: none.csv\n  got:   No such file or directory"),
     "no tree": (2, (*HIER, "torn.csv"), "a node has two different parents"),
     "hierarchy of other items": (2, (*HIER, "other.csv"), "the hierarchy does not cover the items"),
 }

@@ -166,7 +166,11 @@ REFUSED = {
         2,
         "there is no such quasi-identifier\n  where: hierarchies",
     ),
-    "no file": ((*RUM, "--hierarchies", "age=no.csv"), 2, "the hierarchy cannot be read: No such file"),
+    "no file": (
+        (*RUM, "--hierarchies", "age=no.csv"),
+        2,
+        "the file cannot be read as CSV\n  where: no.csv\n  got:   No such file",
+    ),
     "no tree": ((*RUM, "--transaction", "apriori"), 2, "apriori needs a hierarchy of the items"),
     "items": ((*RUM, "--transaction", "rum_bound"), 2, "invalid choice: 'rum_bound' (choose from 'apriori'"),
     "classes": ((*RUM, "--cluster", "mondrain"), 2, "did you mean 'mondrian'?"),
