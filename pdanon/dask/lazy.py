@@ -178,19 +178,7 @@ class LazyRelease(Distant):
     """
 
     frame: dd.DataFrame
-    mapping: pd.DataFrame
-    guarantee: Guarantee
-    loss: pd.Series[float]
-    rows: int
-    parameters: dict[str, Any]
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    levels: pd.DataFrame | None = None
-    risk: pd.DataFrame | None = None
-    rounds: pd.DataFrame | None = None
-    trace: pd.DataFrame | None = None
     local_mapping: dd.DataFrame | None = None
-    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
     origin: Origin = field(kw_only=True)
 
     def to_parquet(self, target: str | os.PathLike[str]) -> tuple[Path | str, ...]:

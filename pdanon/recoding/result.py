@@ -94,10 +94,22 @@ class Labelled:
         return lines.reset_index(drop=True)
 
 
+@dataclass(frozen=True, eq=False, slots=True, repr=False, kw_only=True)
 class Distant(Labelled):
     """A release whose rows are in files or partitions. It has no views, which need them in memory."""
 
-    __slots__ = ()
+    mapping: pd.DataFrame
+    guarantee: Guarantee
+    loss: pd.Series[float]
+    rows: int
+    parameters: dict[str, Any]
+    tried: pd.DataFrame | None = None
+    sample: int | None = None
+    levels: pd.DataFrame | None = None
+    risk: pd.DataFrame | None = None
+    trace: pd.DataFrame | None = None
+    rounds: pd.DataFrame | None = None
+    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that says how to get a view of `Anonymized`."""

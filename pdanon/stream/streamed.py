@@ -6,7 +6,7 @@ import logging
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,18 +72,6 @@ class Streamed(Distant):
     """
 
     paths: tuple[Path | str, ...]
-    mapping: pd.DataFrame
-    guarantee: Guarantee
-    loss: pd.Series[float]
-    rows: int
-    parameters: dict[str, Any]
-    tried: pd.DataFrame | None = None
-    sample: int | None = None
-    levels: pd.DataFrame | None = None
-    risk: pd.DataFrame | None = None
-    trace: pd.DataFrame | None = None
-    rounds: pd.DataFrame | None = None
-    unmodified: UnmodifiedColumns = field(default_factory=UnmodifiedColumns)
 
     def __repr__(self) -> str:
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
