@@ -260,7 +260,7 @@ class TextLines:
             line = line_not_in(path, self.encoding)
             if line is not None:
                 problem = f"it is not {self.encoding.upper()} text"
-                hint = "save it as 'CSV UTF-8'; or pass encoding (--encoding) of a table, such as cp1252"
+                hint = "save it as 'CSV UTF-8'; or pass encoding (--encoding) of a table: cp1252, latin-1"
                 if self.encoding == "utf-8" and _is_partly_utf8(path):
                     problem = "it has two encodings: other lines are UTF-8"
                     hint = f"read what is not UTF-8 as cp1252: {_unite_command(path)}"

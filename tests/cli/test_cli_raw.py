@@ -578,7 +578,7 @@ def test_a_table_without_a_form_says_so(run):
     ("content", "error"),
     [
         (b"", "it is empty"),
-        ("a,b\né,x\n".encode("cp1252"), "pass encoding (--encoding) of a table, such as cp1252"),
+        ("a,b\né,x\n".encode("cp1252"), "pass encoding (--encoding) of a table: cp1252"),
         ("a,b\né,x\n".encode() + "è,y\n".encode("cp1252"), "line 3\n  got:   it has two encodings"),
         (f'a,b\n{SECRET},"x\ny,z\n'.encode(), "a quote is not closed"),
         (f"{SECRET},{SECRET},b\nx,y,z\n".encode(), "two columns have the same name"),
