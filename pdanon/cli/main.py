@@ -65,7 +65,6 @@ from pdanon.cli.output import (
     document,
     escaped_output,
     facts_of_profile,
-    facts_of_raw,
     facts_of_release,
     note,
     plan,
@@ -77,6 +76,7 @@ from pdanon.cli.output import (
     print_tradeoff,
     report,
     show_warnings,
+    shown_fields,
     stage,
 )
 from pdanon.cli.parser import Command, parser_of
@@ -258,7 +258,7 @@ def _describe(found: RawProfile, arguments: Arguments) -> Outcome:
         readings.append(reading._replace(call=call))
     alerts = [alert._replace(hint=alert.command) for alert in found.alerts]
     found = replace(found, readings=tuple(readings), alerts=tuple(alerts))
-    return Outcome(facts_of_raw(found), partial(print, found))
+    return Outcome(shown_fields(found), partial(print, found))
 
 
 def _outcome(arguments: Arguments, facts: Facts, show: Callable[[], object]) -> Outcome:

@@ -35,7 +35,6 @@ from pdanon.errors import (
 from pdanon.evaluation.matches import Facts
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
-from pdanon.evaluation.readings import RawProfile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.cards import Lines
@@ -426,9 +425,8 @@ def _guarantee(guarantee: Guarantee) -> Facts:
 
 def facts_of_release(result: Anonymized | Streamed) -> Facts:
     """Return the facts of a release: its algorithm, and all fields that may be shown."""
-    shown = {each.name: getattr(result, each.name) for each in fields(result) if each.name not in _WITHHELD}
     refined = isinstance(result, Anonymized) and is_refined(result)
-    facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown}
+    facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown_fields(result)}
     if isinstance(result, Anonymized):
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None
         facts |= {"rows": len(result.frame), "records": records, "summary": dict(headline(result))}
@@ -439,7 +437,7 @@ def facts_of_release(result: Anonymized | Streamed) -> Facts:
 
 def facts_of_profile(profile: Profile) -> Facts:
     """Return a profile without the frequent items. Counts that could not be made are None."""
-    facts = {each.name: getattr(profile, each.name) for each in fields(profile) if each.name not in _WITHHELD}
+    facts = shown_fields(profile)
     facts["counts"] = {str(name).replace(" ", "_"): _counted(n) for name, n in profile.counts.items()}
     facts["lengths"] = profile.lengths.rename({"90 %": "percentile_90"})
     highest = [None if high >= MOST_ROWS else high for high in profile.supports["at_most"]]
@@ -451,9 +449,9 @@ def facts_of_profile(profile: Profile) -> Facts:
     return facts
 
 
-def facts_of_raw(found: RawProfile) -> Facts:
-    """Return the profile of a table without lists, with the next commands as calls."""
-    return {each.name: getattr(found, each.name) for each in fields(found)}
+def shown_fields(value: Any) -> Facts:
+    """Return the fields that may be shown."""
+    return {each.name: getattr(value, each.name) for each in fields(value) if each.name not in _WITHHELD}
 
 
 def _counted(count: int) -> int | None:

@@ -510,9 +510,7 @@ def _fields(column: pd.Series[Any], delimiter: str) -> pa.Array:
         column = pd.Series(
             [None if lacks else str(each) for each, lacks in zip(column, missing, strict=True)]
         )
-    if missing.all():
-        fields = pa.nulls(len(column), pa.large_string())
-    elif not pd.api.types.is_string_dtype(column.dtype):
+    if not pd.api.types.is_string_dtype(column.dtype):
         written = column.to_csv(sep=delimiter, index=False, header=False, lineterminator="\n")
         fields = pa.array(written.split("\n")[:-1], pa.large_string())
     else:

@@ -109,13 +109,14 @@ def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFr
     # counts the rows.
     n_left, parts = SAMPLE, []
     with closing(tree.groups()) as groups:
-        while n_left and (group := next(groups, None)):
-            file, number = group
+        for file, number in groups:
             if file.n_rows(number):
                 table = file.read(number, columns).slice(0, n_left)
                 n_left -= len(table)
                 read = partial(to_frame, table, ignore_metadata=True)
                 parts.append(read_safely(read, file.path, "Parquet", f", row group {number}"))
+            if not n_left:
+                break
     none = pd.DataFrame(columns=tree.schema().names if columns is None else columns)
     frame = pd.concat(parts or [none], ignore_index=True)
     index = [name for name in frame if str(name).startswith("__index_level_")]
