@@ -50,7 +50,7 @@ from pdanon.io.lines import (
     is_text,
     read_lines,
 )
-from pdanon.io.long import from_long, from_wide, number_persons, read_items, refuse_published_persons, to_long
+from pdanon.io.long import from_long, from_wide, read_items, refuse_published_persons, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import (
@@ -216,10 +216,9 @@ class Form:
         """Read a file as `read` does, and the columns of ``by`` of each row of the frame."""
         frame, notes = self._read_file(path)
         frame = self._split(frame)
-        columns = frame.iloc[:, label_positions(frame, self.by)]
-        numbers, _ = number_persons([each for _, each in columns.items()])
-        is_first = ~pd.Series(numbers).duplicated().to_numpy()  # rows are in order of first appearance
-        return self.convert(frame, notes, keep), columns[is_first]
+        table = self.convert(frame, notes, keep)
+        persons = frame.iloc[:, label_positions(frame, self.by)]
+        return table, persons.drop_duplicates()  # in order of first appearance, as the rows
 
     def _read_file(self, path: Path | str) -> Table:
         """Read a file as it is."""
