@@ -145,10 +145,8 @@ class _WrittenTable(WrittenFiles):
         table, quasi = self.decision.rows, [*self.files.columns.quasi]
         with expect_unchanged(self.files.tree):
             first = first_rows(self.files.tree, quasi) if self.n_rows else pd.DataFrame()
-        number, released = 0, table.rows.part(0)
-        while not len(released) and len(first):
-            number += 1
-            released = table.rows.part(number)
+        parts = map(table.rows.part, count())
+        released = next(part for part in parts if len(part) or first.empty)
         return table.columns_left(first, to_frame(released.select(quasi).slice(0, SAMPLE)))
 
     def audit(self, guarantee: Guarantee) -> Audit:
