@@ -75,8 +75,8 @@ class Algorithm:
     #
     # - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
     #   of quasi-identifiers, or both.
-    # - ``decide(columns, report, k=...)`` decides for a list column, with all parameters but the frame
-    #   and the column; ``unit`` names its steps.
+    # - ``decide(columns, report, guarantee=...)`` decides for a list column, with all parameters but the
+    #   frame, the column, and those of the guarantee; ``unit`` names its steps.
     # - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
     #   on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
     # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a
@@ -147,8 +147,9 @@ class Algorithm:
         """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""
         assert self.decide is not None  # required of all algorithms for list columns
         given = self.read_guarantee({name: materialize(value) for name, value in arguments.items()})
+        own = given if "guarantee" in given else self._with_guarantee(given)
         with progress_bar(self.name, self.unit) as report:
-            decision = self.decide(columns, report, **given)
+            decision = self.decide(columns, report, **own)
         return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
     def read_guarantee(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -166,6 +167,12 @@ class Algorithm:
             raise ParameterError(what, where="guarantee", got=got, hint=hint)
         check_k(guarantee.k)
         return {"guarantee": replace(guarantee, mapping=None), **given}
+
+    def _with_guarantee(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments with the guarantee for its parameters, the only one of the algorithm."""
+        (kind,) = self.guarantees
+        others, promised = dict(given), parameters_of_guarantee(kind)
+        return {"guarantee": kind(**{name: others.pop(name) for name in promised if name in given}), **others}
 
 
 def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> dict[str, Any]:

@@ -655,7 +655,7 @@ def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch, clock):
     def slow(columns, report, **asked):
         clock.pass_by(3)
         report(1)
-        return decide(columns, report, **asked, effort=None, time_limit=60)
+        return decide(columns, report, **asked, time_limit=60)
 
     def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support"):
         return ALGORITHMS["coherence"].release(locals())

@@ -43,9 +43,8 @@ def rare_first(frame, column=None, *, k, m=2):
     return RECORD.release(locals())
 
 
-def decide(columns, report, *, k, m):
+def decide(columns, report, *, guarantee):
     """What becomes of the items."""
-    guarantee = KmAnonymity(k, m)
     clusters = Clusters(SupportIndex.of(columns.itemsets), report=report)
     clusters.satisfy_km(guarantee.k, guarantee.m)
     return decide_lists(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)

@@ -14,7 +14,7 @@ from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.states.cuts import CutTask, NodePrices, Scenario, merge_empty_rows
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, TransactionalK
-from pdanon.guarantees.parameters import ItemLimit, check_k
+from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -53,13 +53,11 @@ def decide_nodes(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
+    guarantee: KmAnonymity,
     hierarchy: HierarchyLike,
     start: Any = None,
 ) -> ListDecision:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
-    guarantee = KmAnonymity(k, m)
     task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=True)
     return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee, read)
 
@@ -69,17 +67,14 @@ def decide_priced_nodes(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
-    hierarchy: HierarchyLike,
     loss: str,
     weights: Any,
-    **series: Any,
+    **others: Any,
 ) -> ListDecision:
     """Recode as `decide_nodes`, where ``nodes`` lowers a loss and weighs the items."""
     check_known(loss, ("LM", "NCP"), "loss", where="loss")
     priced = partial(nodes, loss=loss, weights=item_weights(weights, columns.itemsets))
-    return decide_nodes(priced, columns, report, k=k, m=m, hierarchy=hierarchy, **series)
+    return decide_nodes(priced, columns, report, **others)
 
 
 def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices) -> Codes:
@@ -112,12 +107,11 @@ def decide_groups(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
+    guarantee: TransactionalK,
     hierarchy: HierarchyLike,
     repeats: bool = False,
 ) -> ListDecision:
     """Recode groups of rows to the nodes that ``nodes`` returns; the rows of a group become equal."""
-    guarantee = TransactionalK(k=k)
     columns = replace(columns, itemsets=merge_empty_rows(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # k missing rows hide each other, too
     task = cut_task(every_row, hierarchy, guarantee.k, None, report)

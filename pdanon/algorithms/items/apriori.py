@@ -309,12 +309,12 @@ def vpa(
 
 
 def decide_by_parts(
-    columns: ListColumns, report: Report, *, k: int, m: ItemLimit, hierarchy: HierarchyLike, parts: int
+    columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item."""
     check_parts(parts)
     nodes = partial(nodes_by_parts, parts=parts)
-    return decide_nodes(nodes, columns, report, k=k, m=m, hierarchy=hierarchy)
+    return decide_nodes(nodes, columns, report, guarantee=guarantee, hierarchy=hierarchy)
 
 
 def nodes_by_parts(task: CutTask, parts: int) -> Codes:

@@ -329,17 +329,13 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    p: int,
-    sensitive: Any,
-    k: int | None,
-    m: ItemLimit,
+    guarantee: SensitiveGroups,
     hierarchy: HierarchyLike | None,
     refine: bool,
     order: Order,
     alpha: int,
 ) -> ListDecision:
     """Decide how public items are published, and the group of each row."""
-    guarantee = SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
     if hierarchy is not None and guarantee.k is None:
         hint = "pass k= as well; without it, public items are published as they are"
         raise ParameterError("hierarchy is passed without k", where="hierarchy", hint=hint)

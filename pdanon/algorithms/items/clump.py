@@ -187,11 +187,10 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    hierarchy: HierarchyLike,
     r: int,
     score: Score,
     lookahead: int,
+    **others: Any,
 ) -> ListDecision:
     """Decide the nodes of each group of rows."""
     check_count(r, "r", least=1)
@@ -199,7 +198,7 @@ def decide(
     check_known(score, get_args(Score), "score", where="score")
     n_rows = columns.itemsets.n_rows  # upper bound on the candidates of a group
     nodes = partial(nodes_of, r=min(r, n_rows), score=score, lookahead=min(lookahead, n_rows))
-    return decide_groups(nodes, columns, report, k=k, hierarchy=hierarchy, repeats=True)
+    return decide_groups(nodes, columns, report, repeats=True, **others)
 
 
 def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes, Codes]:

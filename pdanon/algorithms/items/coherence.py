@@ -297,19 +297,14 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    h: float,
-    k: int,
-    p: int,
-    private: Any,
+    guarantee: Coherence,
     criterion: str,
-    effort: Any,
     loss: Any,
     time_limit: float,
 ) -> ListDecision:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     seconds = check_seconds(time_limit, "time_limit", zero=True)
-    guarantee = Coherence(h=h, k=k, p=p, private=private, effort=effort)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     _check_budget(parts, guarantee)
     losses, unit = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)

@@ -326,15 +326,12 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
+    guarantee: DisassociatedKm,
     max_cluster: int | None,
     joint: bool,
-    safe: bool,
     utility: Any,
 ) -> ListDecision:
     """Decide the chunk of each occurrence."""
-    guarantee = DisassociatedKm(k=k, m=m, safe=safe)
     most = _most_rows(max_cluster, guarantee.k)
     check_flag(joint, "joint")
     itemsets = columns.itemsets

@@ -98,10 +98,9 @@ def lra(
 
 
 def decide(
-    columns: ListColumns, report: Report, *, k: int, m: ItemLimit, hierarchy: HierarchyLike, parts: int
+    columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item in each part of the rows."""
-    guarantee = KmAnonymity(k, m)
     check_parts(parts)
     task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     part_of_row = divide_rows(task.rows, parts, task.k)

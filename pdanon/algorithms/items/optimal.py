@@ -314,15 +314,13 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    k: int,
-    m: ItemLimit,
+    guarantee: KmAnonymity,
     hierarchy: HierarchyLike,
     suppress: bool,
     time_limit: float,
     start: Any = None,
 ) -> ListDecision:
     """Decide the node of each item, and bound how much less another decision could lose."""
-    guarantee = KmAnonymity(k, m)
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
     task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=suppress)

@@ -261,9 +261,7 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    rules: Any,
-    k: int,
-    c: float,
+    guarantee: PSRules,
     suppress: bool,
     how: str,
     sample: float | None,
@@ -272,7 +270,6 @@ def decide(
 ) -> ListDecision:
     """Decide the sets of public items, and which sensitive items are suppressed."""
     itemsets = columns.itemsets
-    guarantee = PSRules(rules=rules, k=k, c=c)
     share = _share_of_rows(check_known(how, _HOW, "way", where="how"), sample)
     importance, rng = item_weights(weights, itemsets), random_generator(random_state)
     may_suppress = check_flag(suppress, "suppress")

@@ -366,10 +366,9 @@ def suppress_control(
 
 
 def decide_suppression(
-    columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: ItemLimit, scope: Scope
+    columns: ListColumns, report: Report, *, guarantee: RhoUncertainty, scope: Scope
 ) -> ListDecision:
     """Decide which items are suppressed."""
-    guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     rows = SupportIndex.of(itemsets)
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)
@@ -658,14 +657,11 @@ def decide_nodes(
     columns: ListColumns,
     report: Report,
     *,
-    rho: float,
-    sensitive: Any,
-    m: ItemLimit,
+    guarantee: RhoUncertainty,
     hierarchy: HierarchyLike,
     scope: Scope,
 ) -> ListDecision:
     """Decide the node of each item, sensitive or not."""
-    guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)

@@ -167,9 +167,8 @@ def suppress_to_k(
     return SUPPRESS_TO_K.release(locals())
 
 
-def decide_to_k(columns: ListColumns, report: Report, *, k: int, public: Any) -> ListDecision:
+def decide_to_k(columns: ListColumns, report: Report, *, guarantee: PublicK) -> ListDecision:
     """Decide which items are suppressed."""
-    guarantee = PublicK(k=k, public=public)
     is_public = named_items(columns.itemsets, guarantee.public)
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
@@ -250,11 +249,8 @@ def suppress_public(
     return SUPPRESS_PUBLIC.release(locals())
 
 
-def decide_all(
-    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
-) -> ListDecision:
+def decide_all(columns: ListColumns, report: Report, *, guarantee: Coherence) -> ListDecision:
     """Decide which items are suppressed: all public items."""
-    guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     check_coherent_without_public(parts, guarantee)
     suppressed = ~parts.is_private
