@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,7 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from pdanon import guarantees
 from pdanon.errors import ParameterError
 from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, materialize
@@ -160,7 +157,7 @@ class Algorithm:
         own = [each.__name__ for each in self.guarantees]
         example = "guarantee=pdanon.LmDiversity(l=2, m=2, k=5, sensitive=['flu'])"
         asked, k, m = given.pop("guarantee", None), given.pop("k", None), given.pop("m", DEFAULT_M)
-        guarantee: Any = guarantees.read_guarantee(asked, "", k, m, example=example)[0]
+        guarantee: Any = read_guarantee(asked, "", k, m, example=example)[0]
         if not issubclass(type(guarantee), self.guarantees):
             what, got = f"{self.name} does not have this guarantee", type(guarantee).__name__
             hint = f"pass one of {', '.join(own)}; or call pdanon.anonymize, which finds an algorithm"
@@ -192,13 +189,11 @@ ALGORITHMS: dict[str, Algorithm] = {}
 
 _Watcher = Callable[[Algorithm], object]
 _WATCHERS: list[_Watcher] = []
-_MODELS = {each for each in map(vars(guarantees).get, guarantees.__all__) if isinstance(each, type)}
 
 
 def register(*records: Algorithm) -> None:
     """Register algorithms for accessors, the command line, policies, streams, Dask and other algorithms."""
     for record in records:
-        _check(record)
         ALGORITHMS[record.name] = record
         for watcher in _WATCHERS:
             watcher(record)
@@ -210,34 +205,6 @@ def watch(watcher: _Watcher) -> _Watcher:
     for record in ALGORITHMS.values():
         watcher(record)
     return watcher
-
-
-def _check(record: Algorithm) -> None:
-    if record.name in ALGORITHMS:
-        raise ParameterError("an algorithm of that name is registered", where="function", got=record.name)
-    unknown = {*record.guarantees} - _MODELS or {way.guarantee for way in record.ways} - {*record.guarantees}
-    if unknown:
-        names = ", ".join(sorted(getattr(each, "__name__", repr(each)) for each in unknown))
-        hint = "pass classes of pdanon.guarantees; ways need guarantees of the algorithm"
-        problem = f"{record.name} has an unknown guarantee"
-        raise ParameterError(problem, where="guarantees", got=names, hint=hint)
-    if record.recodes in OF_LISTS and record.decide is None:
-        hint = "pass the function that decides, which rows outside memory need"
-        raise ParameterError(f"{record.name} has no decide", where="decide", hint=hint)
-    documented = _documented_parameters(record)
-    lacking = [name for name in inspect.signature(record.function).parameters if name not in documented]
-    if lacking and sys.flags.optimize < 2:  # with -OO, there are no docstrings
-        hint = "describe each parameter in the section Parameters of the docstring"
-        problem = f"{record.name} does not describe its parameters"
-        raise ParameterError(problem, where="function", got=", ".join(lacking), hint=hint)
-
-
-def _documented_parameters(record: Algorithm) -> set[str]:
-    """Return the parameters that the docstring describes: a line with their names, then indented text."""
-    text = inspect.getdoc(record.function) or ""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", text, re.MULTILINE | re.DOTALL)
-    entries = re.findall(r"^(\w[\w, ]*?)(?: :.*)?\n +\S", section[1] if section else "", re.MULTILINE)
-    return {name for entry in entries for name in entry.split(", ")}
 
 
 def algorithm(name: Any) -> Callable[..., Anonymized]:
