@@ -15,7 +15,7 @@ import pyarrow as pa
 from pdanon.algorithms.items._generalization import decide_nodes
 from pdanon.algorithms.items._starting import StartCut
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import Cut, CutTask, check_parts
+from pdanon.algorithms.states.cuts import Cut, CutTask
 from pdanon.algorithms.states.rules import check_diverse
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import split_rows
@@ -27,6 +27,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -312,7 +313,7 @@ def decide_by_parts(
     columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item."""
-    check_parts(parts)
+    check_count(parts, "parts", least=1)
     nodes = partial(nodes_by_parts, parts=parts)
     return decide_nodes(nodes, columns, report, guarantee=guarantee, hierarchy=hierarchy)
 

@@ -11,7 +11,7 @@ import pandas as pd
 from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._generalization import cut_task, decide_groups
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import CutTask, LeafRows, ancestors, by_first_row, check_parts, silent_rows
+from pdanon.algorithms.states.cuts import CutTask, LeafRows, ancestors, by_first_row, silent_rows
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -29,6 +29,7 @@ from pdanon.itemsets.support import (
     support_ranks,
 )
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -101,7 +102,7 @@ def decide(
     columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item in each part of the rows."""
-    check_parts(parts)
+    check_count(parts, "parts", least=1)
     task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
     part_of_row = divide_rows(task.rows, parts, task.k)
     nodes = _cut_by_parts(task, part_of_row)

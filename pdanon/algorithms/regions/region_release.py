@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
-from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable, check_feasible
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import KAnonymity
@@ -30,6 +30,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import quasi_names
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
+from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.threads import Share
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, random_generator
@@ -426,7 +427,7 @@ def _decide_quasi(
     """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
     guarantee = KAnonymity(asked["k"], quasi=quasi_names(asked["quasi"]))
     table = QuasiTable.of(rows.values.frame(), asked["quasi"], rows.n_rows)
-    check_feasible(rows.n_rows, guarantee.k)
+    check_rows(rows.n_rows, guarantee.k)
     bound = check_share(asked["max_suppressed"], "max_suppressed")
     assert record.form is not None
     region = RelationalRegion(guarantee, table.take(np.empty(0, np.int64)), bound, record.form)

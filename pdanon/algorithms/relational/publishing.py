@@ -18,7 +18,6 @@ from pdanon.algorithms.relational.quasi import (
     Classes,
     Formation,
     QuasiTable,
-    check_feasible,
     group_rows,
     split_groups,
 )
@@ -29,6 +28,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import quasi_names, release_copy, with_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums
+from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report, progress_bar
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import Decision, WrittenRows
@@ -166,7 +166,7 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
     quasi = materialize(quasi)
     guarantee = KAnonymity(k, quasi=quasi_names(quasi))
     table = QuasiTable.of(frame, quasi)
-    check_feasible(table.n_rows, guarantee.k)
+    check_rows(table.n_rows, guarantee.k)
     share = check_share(given["max_suppressed"], "max_suppressed")
     chance = {"random_state": given.pop("random_state")} if "random_state" in given else {}
     parameters = {"algorithm": record.name, **chance, "k": guarantee.k, "quasi": quasi, **given}

@@ -28,7 +28,7 @@ from pdanon.algorithms.relational.attributes import (
     shares,
     with_leaf,
 )
-from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.errors import HierarchyError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import Form, Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
@@ -346,16 +346,6 @@ def _weight_and_tree(value: Any) -> tuple[Any, Any]:
 
 
 # --- The quasi-identifiers of a table, and classes of rows with equal published values
-
-
-def check_feasible(n_rows: int, k: int) -> None:
-    """Raise if there are rows, but fewer than k."""
-    if 0 < n_rows < k:
-        raise InfeasibleError(
-            "k is larger than the number of rows",
-            got=f"k={k}, {n_rows} rows",
-            hint="choose a smaller k",
-        )
 
 
 @frozen

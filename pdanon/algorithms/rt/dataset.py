@@ -21,7 +21,6 @@ from pdanon.algorithms.relational.quasi import (
     Formation,
     QuasiLike,
     QuasiTable,
-    check_feasible,
     split_groups,
 )
 from pdanon.algorithms.rt.transaction import Transaction, TransactionSide, anonymize_by, as_transaction
@@ -37,6 +36,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import find_column, quasi_names
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
+from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.threads import Share, sharing
 from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
 from pdanon.itemsets.validation import check_count, check_known, random_generator
@@ -254,7 +254,7 @@ class Dataset:
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, quasi, n_rows)
-        check_feasible(len(frame) if n_rows is None else n_rows, guarantee.k)
+        check_rows(len(frame) if n_rows is None else n_rows, guarantee.k)
         side, trees = anonymize_by(transaction, columns, guarantee)
         parameters = {"k": k, "m": m, "quasi": quasi, "transaction": transaction}
         return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)

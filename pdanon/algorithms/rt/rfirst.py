@@ -14,12 +14,12 @@ from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.quasi import QuasiLike
 from pdanon.algorithms.rt.dataset import Decided, Part, Parts, check_options, release_clusters
 from pdanon.algorithms.rt.transaction import Transaction, ways_of
-from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count
 from pdanon.recoding.result import Anonymized
 
 # --- Relational first: clusters by the quasi-identifiers, then the items of each cluster
@@ -83,7 +83,6 @@ def rfirst(
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
     """
-    check_options(cluster)
     return release_clusters(RFIRST, locals())
 
 
@@ -170,13 +169,12 @@ def tfirst(
     2  [22, 39]         ['flu']
     3  [19, 40]  ['cold' 'flu']
     """
-    check_parts(parts)
     return release_clusters(TFIRST, locals())
 
 
 def decide_tfirst(rows: Parts, *, parts: int) -> Decided:
     """Form clusters in each block, as many as its share of the rows, and anonymize them."""
-    check_parts(parts)
+    check_count(parts, "parts", least=1)
     sizes, total = rows.n_rows, max(sum(rows.n_rows), 1)
     counts = [max(parts * own // total, 1) for own in sizes] if len(sizes) > 1 else [parts]
     return Decided(rows.share(_anonymize_parts, rows.parts, counts))

@@ -352,8 +352,6 @@ def rum_bound(
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
     """
-    check_share(delta, "delta")
-    check_options(cluster, merge)
     rum = check_rum(rum)
     return release_clusters(RUM_BOUND, locals())
 
@@ -499,8 +497,6 @@ def tum_bound(
     2  [19, 40]        ['cold']
     3  [19, 40]  ['cold' 'flu']
     """
-    check_share(delta, "delta")
-    check_options(cluster, merge)
     rum = check_rum(rum)
     return release_clusters(TUM_BOUND, locals())
 

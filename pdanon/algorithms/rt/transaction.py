@@ -15,7 +15,7 @@ import pyarrow as pa
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states.clusters import first_members
-from pdanon.algorithms.states.cuts import BASES, Cut, CutRefinement, CutTask, check_parts
+from pdanon.algorithms.states.cuts import BASES, Cut, CutRefinement, CutTask
 from pdanon.algorithms.states.rules import DiverseSets
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.weights import WEIGHT_STEPS, item_weights
@@ -196,7 +196,7 @@ def _record(name: Any) -> Algorithm:
 
 # Checks of options that need no data, by name.
 _CHECKS: dict[str, Callable[[Any], object]] = {
-    "parts": check_parts,
+    "parts": partial(check_count, name="parts", least=1),
     "max_suppressed": partial(check_share, name="max_suppressed"),
     "time_limit": partial(check_seconds, name="time_limit", zero=True),
 }

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -293,13 +292,6 @@ class CutTask(NamedTuple):
         cut = self.cut(start)
         cut.protect(self.k, self.m, self.report)
         return cut
-
-
-def check_parts(parts: Any) -> None:
-    """Check the number of parts, each with its own cut: an integer of at least 1."""
-    if isinstance(parts, bool) or not isinstance(parts, Integral) or parts < 1:
-        got = str(parts) if isinstance(parts, (int, float)) else type(parts).__name__
-        raise ParameterError("parts must be an integer of at least 1", got=got)
 
 
 def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
