@@ -221,9 +221,8 @@ class PairCounts:
         self.lengths[: len(counts.lengths)] += counts.lengths
         self._singles = np.pad(self._singles, (0, len(self.items) - len(self._singles)))
         self._singles[numbers] += counts._singles
-        before = np.arange(self._pairs.shape[0], dtype=np.int32)
-        own_pairs = _renumber(counts._pairs, numbers, len(self.items))
-        self._pairs = _renumber(self._pairs, before, len(self.items)) + own_pairs
+        self._pairs.resize(len(self.items), len(self.items))
+        self._pairs = self._pairs + _renumber(counts._pairs, numbers, len(self.items))
 
     def sort(self) -> PairCounts:
         """Number the items in ascending order, as in the vocabulary of `Itemsets`; return the same object."""
@@ -306,9 +305,6 @@ def _matrix(index: SupportIndex) -> Any:
 
 def _renumber(pairs: Any, numbers: Codes, n_items: int) -> Any:
     """Return an upper triangular matrix for other numbers of the items."""
-    if (numbers == np.arange(len(numbers))).all():
-        indptr = np.pad(pairs.indptr, (0, n_items - len(numbers)), "edge")
-        return csr(pairs.indices, indptr, n_items, pairs.data)
     found = pairs.tocoo()
     one, other = (numbers[each] for each in (found.row, found.col))
     cells = np.minimum(one, other), np.maximum(one, other)

@@ -18,7 +18,7 @@ from pdanon.guarantees.breaches import Breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, rows_of, sums
+from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, ranges, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, search, share
 from pdanon.itemsets.timing import Clock, Report, TimedSearch, check_time, halt_flag
@@ -47,9 +47,8 @@ class LeafRows:
     def take(self, rows: Numbers) -> LeafRows:
         """Select rows in the given order; ``order`` still refers to the same column."""
         lengths = self.lengths[rows]
-        offsets = offsets_of(lengths)
-        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
-        return LeafRows(self.leaves[places], offsets, self.order[places])
+        _, places = ranges(self.offsets[rows], lengths)
+        return LeafRows(self.leaves[places], offsets_of(lengths), self.order[places])
 
 
 def merge_empty_rows(itemsets: Itemsets) -> Itemsets:
