@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -185,9 +185,7 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
         if not is_list_column(column):
             frame.isetitem(place, _recode_values(column, own))
             continue
-        _refuse(
-            label, {"band", "period"} & own.keys(), "lists", column.dtype.name, "pass length or max_items"
-        )
+        _refuse(column, own, dict.fromkeys(("band", "period"), ("lists", "pass length or max_items")))
         itemsets = Itemsets.from_series(column)
         if "length" in own:
             itemsets = _cut(itemsets, own["length"])
@@ -315,31 +313,26 @@ def _describe(own: Mapping[str, Any]) -> str:
     return ", ".join("by weights" if name == "weights" else f"{name} {value}" for name, value in own.items())
 
 
-def _refuse(label: Hashable, wrong: Collection[str], holds: str, got: str, hint: str) -> None:
-    """Refuse steps that a column does not allow."""
-    if wrong:
-        problem = f"{' and '.join(sorted(wrong))}: column {label!r} holds {holds}"
-        raise ColumnError(problem, where="steps", got=got, hint=hint)
+def _refuse(column: pd.Series[Any], own: Mapping[str, Any], unfit: Mapping[str, tuple[str, str]]) -> None:
+    """Refuse steps that a column does not allow; ``unfit`` has what it holds, and a hint."""
+    for name, (holds, hint) in unfit.items():
+        if name in own:
+            problem = f"{name}: column {column.name!r} holds {holds}"
+            raise ColumnError(problem, where="steps", got=column.dtype.name, hint=hint)
 
 
 def _recode_values(column: pd.Series[Any], own: Mapping[str, Any]) -> Any:
     """Recode the values of a column without lists."""
-    kinds, kind, asked = pd.api.types, column.dtype, own.keys()
+    kinds, kind = pd.api.types, column.dtype
     hint = "convert it first, such as with pd.{}; on the command line: --types COLUMN={}"
-    numbers = kinds.is_numeric_dtype(kind) and not kinds.is_bool_dtype(kind)
-    got = kind.name
-    _refuse(column.name, {"max_items"} & asked, "no lists", got, "pass length, band or period")
-    dates = {"period"} & asked if not is_time(column) else ()
-    _refuse(column.name, dates, "no dates", got, hint.format("to_datetime", "date"))
-    _refuse(
-        column.name,
-        {"band"} & asked if not numbers else (),
-        "no numbers",
-        got,
-        hint.format("to_numeric", "integer"),
-    )
-    floats = {"length"} & asked if kinds.is_float_dtype(kind) else ()
-    _refuse(column.name, floats, "fractions", got, "convert them to text or integers")
+    unfit = {"max_items": ("no lists", "pass length, band or period")}
+    if not is_time(column):
+        unfit["period"] = "no dates", hint.format("to_datetime", "date")
+    if kinds.is_bool_dtype(kind) or not kinds.is_numeric_dtype(kind):
+        unfit["band"] = "no numbers", hint.format("to_numeric", "integer")
+    if kinds.is_float_dtype(kind):
+        unfit["length"] = "fractions", "convert them to text or integers"
+    _refuse(column, own, unfit)
     if "period" in own:
         return by_calendar(column, own["period"]).array
     if "band" in own:
@@ -375,9 +368,7 @@ def _largest(itemsets: Itemsets, most: int, weights: Any) -> Mask:
     index = SupportIndex.of(itemsets)
     steps = item_weights(weights, itemsets)
     rank = support_ranks(index) if steps is None else inverse_order(np.lexsort((-index.singles, -steps)))
-    order = np.lexsort((rank[itemsets.codes], itemsets.rows))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    place = inverse_order(np.lexsort((rank[itemsets.codes], itemsets.rows)))
     return place - itemsets.offsets[itemsets.rows] < most
 
 
