@@ -34,6 +34,7 @@ from pdanon.itemsets.support import (
     ItemsetTable,
     SupportIndex,
     concatenate,
+    from_matrices,
     no_itemsets,
     refuse_long_list,
     search_bound,
@@ -207,7 +208,7 @@ class RuleSearch:
         """List the rules with this number of known labels that are breached."""
         # The known labels come before the sensitive one. Supports are not counted.
         if size not in self._found:
-            self._found[size] = _rules(self._order[self._breached(size)])
+            self._found[size] = from_matrices([self._order[self._breached(size)]])
         rules = self._found[size]
         refuse_long_list(rules)
         return rules
@@ -256,12 +257,6 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     return order[conflicts.eliminate(codes, offsets, starts, rules_of, losses, True, True)]
 
 
-def _rules(labels: Codes) -> ItemsetTable:
-    """Return rules of equal size, one per line."""
-    n_rules, width = labels.shape
-    return ItemsetTable.listed(labels.ravel(), np.arange(n_rules + 1) * width)
-
-
 # --- Conditions of the algorithms against inferences of sensitive items
 
 
@@ -273,11 +268,6 @@ def demand_of(guarantee: RhoUncertainty, itemsets: Itemsets, hidden: Mask, scope
     check_known(scope, ("all", "sensitive"), "scope", where="scope")
     may_go = hidden if scope == "sensitive" else np.ones_like(hidden)
     return Demand(hidden, guarantee.rho, guarantee.m, itemsets.n_present, may_go)
-
-
-def with_proven_size(guarantee: RhoUncertainty, m: int | None) -> RhoUncertainty:
-    """Return the guarantee for the proven number of known items."""
-    return guarantee if guarantee.m == m else replace(guarantee, m=m)
 
 
 # --- SuppressControl: items are only suppressed
@@ -373,9 +363,8 @@ def decide_suppression(
     rows = SupportIndex.of(itemsets)
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)
     found = least_suppression(rows, demand, rows.singles, report)
-    return decide_lists(
-        columns, Recoding.of_suppressed(~found.kept, itemsets), with_proven_size(guarantee, found.m)
-    )
+    proven = replace(guarantee, m=found.m)
+    return decide_lists(columns, Recoding.of_suppressed(~found.kept, itemsets), proven)
 
 
 SUPPRESS_CONTROL = Algorithm(
@@ -451,10 +440,6 @@ class Expansion:
         self._steps: dict[int, tuple[int, _Step]] = {}  # by node, with the turn of their computation
         self._turn = 0
 
-    def suppress_leaves(self) -> Published:
-        """Return the cut at the leaves: items are only suppressed."""
-        return self._suppress_again()
-
     def suppress_sensitive(self) -> Published:
         """Suppress all sensitive items and nothing else, which is safe without a search."""
         nodes = np.where(self._is_public, self._leaves, -1).astype(np.int32)
@@ -464,13 +449,13 @@ class Expansion:
         """Expand the cut from the root downwards; return the best cut at which that stopped."""
         self._nodes = np.where(self._is_public, self._lower[0], self._leaves).astype(np.int32)
         self._gone[:] = False
-        best = self._suppress_again()
+        best = self.suppress()
         while self._expand_all():
-            best = min(best, self._suppress_again(), key=lambda each: each.rank)
+            best = min(best, self.suppress(), key=lambda each: each.rank)
         return best
 
-    def _suppress_again(self) -> Published:
-        """Choose again what is suppressed in the cut, for rules of all sizes."""
+    def suppress(self) -> Published:
+        """Choose what is suppressed in the cut, for rules of all sizes; at first, the leaves."""
         rows = self._index.recode(self._nodes, self._tree.n_nodes)
         found = least_suppression(rows, self._demand, self._losses, self._report, also=self._gone)
         self._gone = ~found.kept
@@ -668,10 +653,11 @@ def decide_nodes(
     is_sensitive = mask_at(tree.n_nodes, leaves[hidden])
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
     search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand, report)
-    found = search.suppress_leaves(), search.descend(), search.suppress_sensitive()
+    at_leaves = search.suppress()
+    found = at_leaves, search.descend(), search.suppress_sensitive()
     best = min(found, key=lambda each: each.rank)
     recoding = Recoding.of_cut(best.nodes, tree, n_leaves=n_leaves)
-    return decide_lists(columns, recoding, with_proven_size(guarantee, best.m))
+    return decide_lists(columns, recoding, replace(guarantee, m=best.m))
 
 
 TD_CONTROL = Algorithm(
