@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from inspect import signature
+from inspect import Parameter, signature
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -217,9 +216,9 @@ def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
     return {name: each.function for name, each in ALGORITHMS.items() if each.recodes in recodes}
 
 
-def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
+def parameters_of(function: Callable[..., Anonymized]) -> dict[str, Parameter]:
     """Return the parameters of an algorithm by name, without the frame and the column."""
-    parameters = inspect.signature(function).parameters
+    parameters = signature(function).parameters
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
@@ -252,7 +251,7 @@ def parameters_of_guarantee(kind: type) -> list[str]:
 
 def takes_guarantee(function: Callable[..., Anonymized]) -> bool:
     """Return whether an algorithm takes its guarantee as one parameter, or in short as k and m."""
-    return "guarantee" in inspect.signature(function).parameters
+    return "guarantee" in signature(function).parameters
 
 
 def known_arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +267,7 @@ def region_parameters(name: str) -> list[str]:
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:
     """Return whether an algorithm recodes a list column, the parameter ``column``."""
-    return "column" in inspect.signature(function).parameters
+    return "column" in signature(function).parameters
 
 
 # --- Requests: releases by the parameters of a guarantee, as in texts of the command line and of policies

@@ -28,7 +28,7 @@ from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Floats, offsets_of
+from pdanon.itemsets.lists import Floats, mask_at, offsets_of
 from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
@@ -315,7 +315,7 @@ def decide(
         chosen, bound = moles.least(losses, seconds, report)
     else:
         chosen, bound = moles.eliminate(losses, criterion), None
-    suppressed = np.isin(np.arange(len(losses)), chosen)
+    suppressed = mask_at(len(losses), chosen)
     trace = _trace(parts.itemsets, chosen, moles.removed_by(chosen), losses / unit, criterion)
     decided = replace(decide_suppressed(parts, suppressed, guarantee), trace=trace)
     if bound is None:
@@ -347,9 +347,8 @@ def _trace(
     above = counts if criterion != "1/il" else np.ones(len(chosen))
     below = lost if criterion != "mm" else np.ones(len(chosen))
     score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
-    table = pd.DataFrame({"MM": counts, "IL": lost, "score": score})
-    table.insert(0, "item", pd.array(items, dtype=pd.ArrowDtype(items.type)))
-    return table
+    column = pd.array(items, dtype=pd.ArrowDtype(items.type))
+    return pd.DataFrame({"item": column, "MM": counts, "IL": lost, "score": score})
 
 
 RECORD = Algorithm(

@@ -26,7 +26,7 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_flag, check_known, random_generator
+from pdanon.itemsets.validation import check_flag, check_known, format_positions, random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -148,7 +148,6 @@ class Bisection:
 
 _HOW = ("tree", "sample")
 _SAMPLE = Fraction(1, 10)  # default share of the rows
-_MOST_PLACES = 8  # upper bound on the numbers listed in a message
 
 
 @called_by_name
@@ -333,7 +332,7 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
 
 def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> InfeasibleError:
     numbers = np.flatnonzero(broken)
-    places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
+    places = format_positions(numbers)
     about = least_share(most, n_rows)
     least = f"; the least c that works is {most}/{n_rows}, about {about:g}" if most < n_rows else ""
     return InfeasibleError(
