@@ -269,9 +269,12 @@ class SupportIndex:
         codes, offsets, _ = row_loops.recode_rows(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
-    def select(self, items: Mask) -> SupportIndex:
-        """Keep the items of a mask only, renumbered from 0 in their order. The rows stay."""
-        return self.recode(np.where(items, np.cumsum(items) - 1, -1), int(items.sum()))
+    def select(self, items: NDArray[Any]) -> SupportIndex:
+        """Keep some items only, by number in the given order or by mask, renumbered from 0. Rows stay."""
+        kept = np.arange(self.n_items)[items]
+        targets = np.full(self.n_items, -1)
+        targets[kept] = np.arange(len(kept))
+        return self.recode(targets, len(kept))
 
     def keep_items(self, items: Mask) -> SupportIndex:
         """Drop all items but those of a mask. The rows stay."""
@@ -393,7 +396,7 @@ class SupportIndex:
         """The items by ascending support, and the rows with these ranks as codes."""
         # With the rarest items first, the prefixes of a search have few extensions.
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
-        return order, self.recode(inverse_order(order), self.n_items)
+        return order, self.select(order)
 
     def pairs_where(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
         """Return the `pairs` whose supports satisfy a condition: ``starts, partners``, partners sorted."""

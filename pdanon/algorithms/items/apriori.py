@@ -24,7 +24,6 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count
@@ -338,13 +337,9 @@ def _cut_by_parts(task: CutTask, roots: list[int]) -> Codes:
     index, leaves = task.rows, task.leaves
     nodes = leaves.copy()
     part_of = np.searchsorted(roots, leaves, side="right") - 1
-    rows = rows_of(index.offsets)
     for part, root in enumerate(roots):
-        items = np.flatnonzero(part_of == part)
-        inside = part_of[index.codes] == part
-        codes = np.searchsorted(items, index.codes[inside]).astype(np.int32)
-        offsets = np.searchsorted(rows[inside], np.arange(len(index.offsets)))
-        projected = SupportIndex(codes, offsets, len(items), index.weights)
+        items = part_of == part
+        projected = index.select(items)
         if projected.n_non_empty >= task.k:
             own = task._replace(rows=projected, tree=_subtree(task.tree, root), leaves=leaves[items] - root)
             nodes[items] = own.protected_cut().nodes + root  # nodes are numbered in pre-order

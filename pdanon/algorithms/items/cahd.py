@@ -352,11 +352,9 @@ def decide(
         hiding = KmAnonymity(guarantee.k, guarantee.m)
         recoding = _generalize_public(itemsets, is_sensitive, hiding, hierarchy, refine, report)
         recoding = hide_emptied(columns, recoding, hiding)  # before groups are formed
-    shown = recoding.targets >= 0
-    labels, number = np.unique(recoding.targets[shown], return_inverse=True)
-    numbers = np.full(itemsets.n_items, -1)
-    numbers[shown] = number.ravel()
-    public = index.recode(numbers, len(labels))  # consecutive numbers: the order "rcm" depends on them
+    # Consecutive numbers, on which the order "rcm" depends; sensitive items have -1, the first target.
+    numbers = np.unique(recoding.targets, return_inverse=True)[1] - 1
+    public = index.recode(numbers, int(numbers.max()) + 1)
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
     groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)

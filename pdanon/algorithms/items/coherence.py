@@ -125,9 +125,7 @@ class _Numbered:
         rows = parts.with_copies()
         copies = private + int(parts.is_private.sum()) if parts.copies else private[:0]
         items = np.concatenate((public, private, copies))
-        numbers = np.full(rows.n_items, -1)
-        numbers[items] = np.arange(len(items))
-        self._index = rows.recode(numbers, len(items))
+        self._index = rows.select(items)
         self._public, self._n_private = public, len(private)
 
     def peaks(self) -> Numbers:

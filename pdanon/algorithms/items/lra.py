@@ -18,7 +18,6 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows, find_items
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import (
     ItemsetTable,
     SupportIndex,
@@ -156,15 +155,14 @@ class Parts:
 def _cut_by_parts(task: CutTask, part_of_row: Codes) -> Codes:
     """Return the node of each occurrence, by the cut of the part of its row."""
     index = task.rows
-    lengths = index.lengths
-    part_of = np.repeat(part_of_row, lengths)
+    part_of = np.repeat(part_of_row, index.lengths)
     nodes = np.empty(len(index.codes), np.int32)
     for part in range(int(part_of_row.max(initial=-1)) + 1):
-        inside = part_of == part
-        items, codes = np.unique(index.codes[inside], return_inverse=True)
-        offsets = offsets_of(lengths[part_of_row == part])
-        rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[part_of_row == part])
-        nodes[inside] = task._replace(rows=rows, leaves=task.leaves[items]).protected_cut().nodes[codes]
+        rows = index.within(part_of_row == part)
+        items = np.flatnonzero(rows.singles)
+        own = rows.select(items)
+        cut = task._replace(rows=own, leaves=task.leaves[items]).protected_cut()
+        nodes[part_of == part] = cut.nodes[own.codes]
     return nodes
 
 

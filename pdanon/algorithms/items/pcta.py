@@ -17,7 +17,6 @@ from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import importance, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
-from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import (
     DEFAULT_M,
     ItemLimit,
@@ -82,22 +81,22 @@ def _merge_known(
     """Merge the known items until none of the sensitive items, each a set of its own, can be inferred."""
     hidden = guarantee.is_sensitive(itemsets)
     k, diversity = check_k(guarantee.k), min(guarantee.l, itemsets.n_rows + 1)
-    known, secrets = split_rows(itemsets, hidden)
+    rows = SupportIndex.of(itemsets).distinct()
+    known, secrets = rows.keep_items(~hidden), rows.keep_items(hidden)
     check_feasible(known, k, itemsets.n_present)
     check_diverse(known, secrets, diversity, itemsets.n_present)
     items = np.flatnonzero(~hidden).astype(np.int32)
     kinds = np.zeros(itemsets.n_items, np.int64) if blocks is None else blocks
-    own = known.recode(np.searchsorted(items, np.arange(itemsets.n_items)), len(items))
-    clusters = Clusters(own, None if weights is None else weights[items], kinds[items], **options)
+    clusters = Clusters(
+        known.select(items), None if weights is None else weights[items], kinds[items], **options
+    )
     labels = np.arange(itemsets.n_items, dtype=np.int32)
     try:
         clusters.satisfy_km(k, guarantee.m)
         merged = np.where(hidden, np.int32(-1), labels)
         merged[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
-        rows = SupportIndex.of(itemsets).distinct()
         spare = options["spare"] - int(np.count_nonzero(clusters.labels < 0))
-        both = rows.keep_items(~hidden), rows.keep_items(hidden)
-        sets = DiverseSets(*both, merged, kinds, diversity, itemsets.n_items, spare)
+        sets = DiverseSets(known, secrets, merged, kinds, diversity, itemsets.n_items, spare)
         sets.protect(k, guarantee.m)
         return np.where(hidden, labels, sets.labels), None
     except InfeasibleError as problem:

@@ -178,7 +178,7 @@ class RuleSearch:
         """Search distinct rows for rules with one of some labels, by default all: rare labels first."""
         first = np.ones(rows.n_items, np.bool_) if first is None else first
         order = np.lexsort((rows.singles, ~first)).astype(np.int32)
-        return cls(rows.recode(inverse_order(order), len(order)), order, int(first.sum()), demand)
+        return cls(rows.select(order), order, int(first.sum()), demand)
 
     def keep(self, kept: Mask) -> RuleSearch:
         """Return the search of the rows without the other labels, which keep their ranks."""

@@ -632,8 +632,7 @@ def _diverse_sets(
     labels = np.full(index.n_items, -1, np.int32)
     if known.n_non_empty >= km.k:
         there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
-        found = known.recode(np.searchsorted(there, np.arange(index.n_items)), len(there))
-        labels[known.codes] = sets_of(found, items[there])
+        labels[known.codes] = sets_of(known.select(there), items[there])
         if search is not None:  # before the merges: a refined set may reveal a sensitive item
             refined = search.refine(rows_of(known, items), items, labels)
             labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
