@@ -130,9 +130,9 @@ def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTabl
     number = _numbers(itemsets, found, n_clusters)
     is_part = found.chunks > 0
     parts, part_keys = _sub_records(itemsets, row, found, number, is_part)
-    terms, term_keys = _term_chunks(itemsets, found, number, ~is_part, n_clusters)
-    owners = np.concatenate((part_keys[0], term_keys))
-    chunks = np.concatenate((part_keys[1], np.zeros(len(term_keys), np.int64)))
+    terms = _list_terms(number[found.owners[~is_part]], itemsets.codes[~is_part], n_clusters)
+    owners = np.concatenate((part_keys[0], terms.supports))
+    chunks = np.concatenate((part_keys[1], np.zeros(n_clusters, np.int64)))
     lists = replace(concatenate([parts, terms]), supports=np.arange(len(owners)))
     order = lists.ordered().supports  # by content: the order reveals nothing about the rows
     order = order[np.lexsort((chunks[order], owners[order]))]
@@ -148,11 +148,8 @@ def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTabl
 def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
     """Number clusters by their own terms; then joint clusters, by their first cluster and size."""
     # The numbers therefore reveal nothing about how rows came to be in a cluster.
-    n_items = max(itemsets.n_items, 1)
-    cluster, item = np.divmod(distinct(found.owners * n_items + itemsets.codes), n_items)
-    own = cluster < n_clusters
-    offsets = offsets_of(np.bincount(cluster[own], minlength=n_clusters))
-    terms = ItemsetTable(item[own].astype(np.int32), offsets, np.arange(n_clusters))
+    own = found.owners < n_clusters
+    terms = _list_terms(found.owners[own], itemsets.codes[own], n_clusters)
     by_size = np.argsort(found.sizes[:n_clusters], kind="stable")
     order = terms.take(by_size).ordered().supports
     first = np.full(len(found.sizes), len(found.sizes), np.int64)
@@ -184,15 +181,12 @@ def _sub_records(
     return ItemsetTable.listed(codes, offsets), (owner[of_kind], chunk[of_kind])
 
 
-def _term_chunks(
-    itemsets: Itemsets, found: _Parts, number: Numbers, is_term: Mask, n_clusters: int
-) -> tuple[ItemsetTable, Numbers]:
-    """Return the term chunk of each cluster, which may be empty."""
-    n_items = max(itemsets.n_items, 1)
-    keys = distinct(number[found.owners[is_term]] * np.int64(n_items) + itemsets.codes[is_term])
-    owner, item = np.divmod(keys, n_items)
+def _list_terms(owners: Numbers, codes: Codes, n_clusters: int) -> ItemsetTable:
+    """Return the distinct terms of each cluster, maybe none, with the number of the cluster as support."""
+    n_items = int(codes.max(initial=0)) + 1
+    owner, item = np.divmod(distinct(owners * n_items + codes), n_items)
     offsets = offsets_of(np.bincount(owner, minlength=n_clusters))
-    return ItemsetTable.listed(item.astype(np.int32), offsets), np.arange(n_clusters)
+    return ItemsetTable(item.astype(np.int32), offsets, np.arange(n_clusters))
 
 
 # --- Losses
