@@ -38,7 +38,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.units import UnitRows
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.arguments import check_call, moved
-from pdanon.itemsets.codes import Codes, Itemsets, encode_visible, find_items
+from pdanon.itemsets.codes import Codes, Itemsets, encode_visible, find_items, first_copies
 from pdanon.itemsets.columns import same_label
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, PairCounts, collapse_columns
 from pdanon.itemsets.equality import DistinctRows
@@ -512,8 +512,7 @@ def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[Uni
 def _as_sets(units: ListColumns) -> ListColumns:
     """Return the distinct sets of persons for their bags."""
     bags = units.itemsets
-    values = bags.vocabulary.dictionary_encode()
-    sets = bags.recode(values.indices.to_numpy(), values.dictionary)
+    sets = bags.recode(first_copies(bags.vocabulary), bags.vocabulary)
     return collapse_columns([[sets]], 1)
 
 

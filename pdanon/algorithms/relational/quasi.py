@@ -277,9 +277,7 @@ class Digests:
 
     def remove(self, group: int) -> None:
         """Delete a group and renumber those after it."""
-        for place, lines in enumerate(self._lines):
-            lines[group:-1] = lines[group + 1 :]
-            self._lines[place] = lines[:-1]
+        self._lines = [np.delete(lines, group, axis=0) for lines in self._lines]
 
 
 def join_nearest(
