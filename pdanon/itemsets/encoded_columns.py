@@ -198,8 +198,8 @@ class PairCounts:
         self.lengths = np.zeros(1, np.int64)  # number of rows by length
         self._items: pa.Array | None = None
         self._singles = np.zeros(0, np.int64)
-        nothing = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
-        self._pairs: Any = _matrix(nothing)  # supports as an upper triangular matrix
+        # Supports as an upper triangular matrix.
+        self._pairs: Any = csr(np.empty(0, np.int32), np.zeros(1, np.int64), 0, np.empty(0, np.int64))
 
     @property
     def items(self) -> pa.Array:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -192,6 +193,10 @@ class SupportIndex:
     def table(self, supports: Numbers) -> ItemsetTable:
         """Return the rows as itemsets with these supports."""
         return ItemsetTable(self.codes, self.offsets, supports)
+
+    def to_rows(self, vocabulary: pa.Array) -> Itemsets:
+        """Return the rows as those of a column; none is missing."""
+        return replace(self.table(self.weights).to_rows(vocabulary), weights=self.weights)
 
     @property
     def n_rows(self) -> int:

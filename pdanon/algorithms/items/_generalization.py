@@ -84,8 +84,7 @@ def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices)
     # emptied, at least k are. ``prices``: the losses, which are those of the scenarios. Returns the node of
     # each item, -1 where it is suppressed.
     index = task.rows
-    missing = np.zeros(len(index.weights), np.bool_)
-    itemsets = Itemsets(index.codes, index.offsets, pa.array(task.leaves), missing, index.weights)
+    itemsets = index.to_rows(pa.array(task.leaves))
     best, least = None, 0
     for scenario in reversed(path):
         if best is not None and scenario.cost > least:  # earlier scenarios cost even more

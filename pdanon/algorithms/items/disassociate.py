@@ -136,9 +136,7 @@ def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTabl
     lists = replace(concatenate([parts, terms]), supports=np.arange(len(owners)))
     order = lists.ordered().supports  # by content: the order reveals nothing about the rows
     order = order[np.lexsort((chunks[order], owners[order]))]
-    ordered = lists.take(order)
-    nulls = np.zeros(len(order), np.bool_)
-    published = Itemsets(ordered.codes, ordered.offsets, itemsets.vocabulary, nulls)
+    published = lists.take(order).to_rows(itemsets.vocabulary)
     back = np.argsort(number)
     joints = found.joints[back]
     joints = np.where(joints >= 0, number[joints], -1)

@@ -97,12 +97,11 @@ class Block:
 
     def protect(self, groups: Numbers, report: Report) -> Codes:
         """Anonymize the items of each cluster; return the new number of each occurrence."""
-        numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
+        decided = []
         for rows in split_groups(groups):
-            places, own = self.transactions.protect(rows)
-            numbers[places] = own
+            decided.append(self.transactions.protect(rows))
             report(1)
-        return numbers
+        return self.transactions.join(decided)
 
     def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
         """Suppress further occurrences until no row, or at least k rows, of each class are emptied."""

@@ -545,7 +545,7 @@ def _start(
     merging = Merging(block.table, groups, transactions.known, rum)
     decided = [transactions.protect(rows) for rows in merging.rows]
     lost = sum(transactions.loss(*each) for each in decided)
-    return part.keep(groups, _join_decided(decided, transactions)), lost, transactions.most
+    return part.keep(groups, transactions.join(decided)), lost, transactions.most
 
 
 def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) -> list[Fraction]:
@@ -584,7 +584,7 @@ def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction
         lost = sum(each for each, _ in weighed)  # exact for NCP, as its losses are integers
         steps.append((len(merging), merging.total, lost))
         if lost <= allowed or is_last:
-            numbers = block.hide_emptied(merging.groups, _join_decided(decided, transactions))
+            numbers = block.hide_emptied(merging.groups, transactions.join(decided))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in decided)
             if lost <= allowed:
                 return _Merged(part.close(block, merging.groups, numbers), steps, None)
@@ -604,14 +604,6 @@ def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction
 def _weigh(transactions: TransactionSide, places: Numbers, numbers: Codes) -> tuple[float, bool]:
     """Return the loss of a cluster, and whether any of its occurrences is suppressed."""
     return transactions.loss(places, numbers), bool((numbers < 0).any())
-
-
-def _join_decided(decided: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
-    """Return the number of each occurrence, given those of each cluster."""
-    numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
-    for places, own in decided:
-        numbers[places] = own
-    return numbers
 
 
 def sum_steps(values: Sequence[NDArray[Any]]) -> NDArray[Any]:

@@ -251,12 +251,6 @@ def keep_occurring(rows: Itemsets) -> tuple[Itemsets, Codes]:
     return replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items
 
 
-def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
-    """Return rows whose vocabulary is the codes of their items."""
-    missing = np.zeros(len(index.weights), np.bool_)
-    return Itemsets(index.codes, index.offsets, pa.array(items), missing, index.weights)
-
-
 @frozen
 class ClassSearch:
     """Refinement of the items of a class."""
@@ -356,6 +350,13 @@ class TransactionSide:
         refined = self.search.refine(own, items, became)[own.codes]
         both = self._hide_emptied(own, numbers), self._hide_emptied(own, refined)
         return places, min(both, key=partial(self.loss, places))
+
+    def join(self, decided: Iterable[tuple[Numbers, Codes]]) -> Codes:
+        """Return the number of each occurrence, given the places and numbers of each cluster."""
+        numbers = np.full(len(self.itemsets.codes), -1, np.int32)
+        for places, own in decided:
+            numbers[places] = own
+        return numbers
 
     def _hide_emptied(self, rows: Itemsets, numbers: Codes) -> Codes:
         """Suppress further occurrences until no row, or at least k rows, are emptied."""
@@ -634,7 +635,7 @@ def _diverse_sets(
         there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
         labels[known.codes] = sets_of(known.select(there), items[there])
         if search is not None:  # before the merges: a refined set may reveal a sensitive item
-            refined = search.refine(rows_of(known, items), items, labels)
+            refined = search.refine(known.to_rows(pa.array(items)), items, labels)
             labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
         sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
         sets.protect(km.k, km.m)

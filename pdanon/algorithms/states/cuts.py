@@ -238,7 +238,7 @@ class Cut:
         sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
         codes = np.concatenate((uppermost.astype(np.int32), found))
         rows = SupportIndex(codes, offsets_of(sizes), tree.n_nodes).distinct()
-        return ItemsetTable(rows.codes, rows.offsets, rows.weights)
+        return rows.table(rows.weights)
 
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
         """Return the demands of rare sets of nodes, each raised while it stays rare."""

@@ -151,17 +151,17 @@ class ListedRules:
         # Generalized antecedents may be equal: list the first of each.
         first = row_loops.first_equal_rows(images.codes, images.offsets)[broken]
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
-        return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
+        return images.table(supports).take(broken[one_of_each])
 
     def hide(self, clusters: Clusters, labels: Codes) -> None:
         """Merge clusters until no known itemset is rare; ``labels`` has the set of each item."""
         known = self.antecedents.recode(labels, len(labels))
-        clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k)
+        clusters.satisfy(known.table(known.weights), self.k)
 
     def inferred(self) -> ItemsetTable:
-        """List the itemsets that must not be inferred, by size and item, without supports."""
+        """List the itemsets that must not be inferred, by size and item; supports do not count."""
         sets = self.rules.keep_items(self.is_sensitive).distinct()
-        return ItemsetTable.listed(sets.codes, sets.offsets).ordered()
+        return sets.table(sets.weights).ordered()
 
     def without(self, suppressed: Mask) -> ListedRules:
         """Return the rules without suppressed items; all antecedents still need k rows."""
