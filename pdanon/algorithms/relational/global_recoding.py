@@ -384,17 +384,10 @@ def _best_group(
 
 def _complete(taxonomy: Taxonomy, cut: Numbers) -> Mask:
     """Return for each node whether the cut contains all its children that have a value."""
-    parent = taxonomy.hierarchy.parent
-    present = np.zeros(len(parent), np.bool_)
-    nodes = np.unique(cut)
-    in_cut = mask_at(len(parent), nodes)
-    while len(nodes):
-        present[nodes] = True
-        nodes = np.unique(parent[nodes[nodes > 0]])
-    lacking = present & ~in_cut
-    complete = np.ones(len(parent), np.bool_)
-    complete[parent[np.flatnonzero(lacking)[1:]]] = False  # the first is the root, which has no parent
-    return complete
+    tree, nodes = taxonomy.hierarchy, np.unique(cut)
+    present = sum_below(np.ones_like(nodes), tree, nodes) > 0
+    lacking = np.flatnonzero(present & ~mask_at(tree.n_nodes, nodes))
+    return ~mask_at(tree.n_nodes, tree.parent[lacking[1:]])  # the first is the root, which has no parent
 
 
 FULL_SUBTREE = Algorithm(full_subtree, (KAnonymity,), recodes="values", form=raise_groups, by_value=True)

@@ -79,7 +79,7 @@ def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED
     # run has more. If the upper bound on their number exceeds a batch, the itemsets are counted first. Each
     # further search then lists one batch.
     search = _Search(index, k, size)
-    if search.at_most() <= most:
+    if search.at_most <= most:
         portions = [(1, k - 1, search.runs)]
     else:
         portions = list(_portions(search.count(), search.runs, most))
@@ -98,28 +98,21 @@ class _Search:
         self._order = np.arange(index.n_items, dtype=np.int32)
         steps = np.diff(self._cliques[0]) ** 2
         self.runs = many_parts(offsets_of(steps), _RUNS)
-
-    def at_most(self) -> float:
-        """Return an upper bound on the number of rare itemsets: the itemsets of this size in all rows."""
-        lengths = self._index.lengths.astype(np.float64)
-        found = np.ones(len(lengths))
-        for place in range(self._size):
-            found *= np.maximum(lengths - place, 0) / (place + 1)
-        return float(found.sum())
+        self.at_most = index.search_bound(size) / size  # upper bound on the number of rare itemsets
 
     def count(self) -> Numbers:
         """Count the rare itemsets by run and support, shape (runs, k)."""
         counts = np.zeros((len(self.runs), self._k), np.int64)
         parts = [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)]
-        search(self._part, parts, self.at_most(), limited=True)
+        search(self._part, parts, self.at_most, limited=True)
         return counts
 
     def list_range(self, least: int, largest: int, runs: _Runs) -> ItemsetTable:
         """List the rare itemsets of some runs with support ``least`` to ``largest``, largest first."""
         nothing = np.empty(0, np.int64)
         parts = [(*run, least, largest, nothing) for run in runs]
-        found = concatenate(search(self._part, parts, self.at_most(), limited=True))
-        return found if least == largest else found.take(np.argsort(-found.supports, kind="stable"))
+        found = concatenate(search(self._part, parts, self.at_most, limited=True))
+        return found.take(np.argsort(-found.supports, kind="stable"))
 
     def _part(self, begin: int, end: int, least: int, largest: int, counts: Numbers) -> ItemsetTable:
         """List or count the rare itemsets whose first item is in ``begin..end - 1``."""
