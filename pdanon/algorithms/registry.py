@@ -216,8 +216,8 @@ def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
     return {name: each.function for name, each in ALGORITHMS.items() if each.recodes in recodes}
 
 
-def parameters_of(function: Callable[..., Anonymized]) -> dict[str, Parameter]:
-    """Return the parameters of an algorithm by name, without the frame and the column."""
+def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
+    """Return the parameters that are passed by name: of an algorithm, all but frame and column."""
     parameters = signature(function).parameters
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
-from pdanon.algorithms.registry import ALGORITHMS, Algorithm, with_defaults
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
@@ -351,18 +350,14 @@ def _decide_both(
     rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share
 ) -> Decision[ReleasedTable]:
     """Decide region by region for quasi-identifiers and items."""
-    frame, names = rows.values.frame(), [*inspect.signature(Dataset.of).parameters]
-    given = {key: asked[key] for key in asked if key in names}
-    data = Dataset.of(frame, rows.values.label, **given, n_rows=rows.n_rows)
+    given = {name: asked[name] for name in parameters_of(Dataset.of) if name in asked}
+    data = Dataset.of(rows.values.frame(), rows.values.label, **given, n_rows=rows.n_rows)
     encoder = Encoder(rows.values, data.table, data.columns[0].vocabulary)
     regions = rows.cut(encoder, asked["block_rows"])
     stripped = _without_rows(data)
     parts = [Region(stripped, regions.pairs, storage) for storage in regions.storages]
     assert record.parts is not None
-    options = [
-        each for each in inspect.signature(record.parts).parameters.values() if each.kind is each.KEYWORD_ONLY
-    ]
-    own = {each.name: asked[each.name] for each in options}
+    own = {name: asked[name] for name in parameters_of(record.parts)}
     decided: Decided = record.parts(Parts(parts, data.table, share), **own)
     facts = _clear_lost(parts, decided.parts, share)
     loss = join_losses(regions.written("losses"), regions.times)
