@@ -353,7 +353,7 @@ class Request:
         latest = np.where(unknown, 0, self.labels[-1][code]).astype(np.int32)
         shortened = row_loops.mark_shortened(rows.codes, rows.offsets, latest, n)  # or with duplicate items
         some = rows.take(np.flatnonzero((lengths >= _LEAST) & (shortened | (lengths > self.longest[-1]))))
-        found = SupportIndex(some.codes, some.offsets, rows.n_items, some.weights).recode(code, n)
+        found = SupportIndex.of(some).recode(code, n)
         lengths = found.lengths
         *earlier, now = (
             row_loops.mark_shortened(found.codes, found.offsets, labels, n) | (lengths > longest)

@@ -345,8 +345,8 @@ def _trace(
     above = counts if criterion != "1/il" else np.ones(len(chosen))
     below = lost if criterion != "mm" else np.ones(len(chosen))
     score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
-    column = pd.array(items, dtype=pd.ArrowDtype(items.type))
-    return pd.DataFrame({"item": column, "MM": counts, "IL": lost, "score": score})
+    own = {"item": pd.array(items, dtype=pd.ArrowDtype(items.type))}
+    return pd.DataFrame({**own, "MM": counts, "IL": lost, "score": score})
 
 
 RECORD = Algorithm(

@@ -19,8 +19,7 @@ from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, ranges, rows_of
-from pdanon.itemsets.row_loops import recode_rows
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, concatenate
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, by_support, check_feasible, concatenate
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, random_generator
 from pdanon.recoding.decision import Decision, ListDecision, ListRows
@@ -111,9 +110,8 @@ def _by_open_terms(groups: Any, n_items: int) -> Numbers:
     counts = np.asarray(groups.length)[alive]
     _, places = ranges(np.asarray(groups.first)[alive], counts)
     items = np.asarray(groups.items)[places[np.asarray(groups.open)[places] == 1]].astype(np.int32)
-    rank = inverse_order(np.argsort(-np.bincount(items, minlength=n_items), kind="stable"))
     offsets = offsets_of(np.asarray(groups.n_open)[alive])
-    ranks, _, _ = recode_rows(items, offsets, rank, n_items)  # the terms of a group are distinct
+    ranks = by_support(SupportIndex(items, offsets, n_items))
     table = np.full((_COMPARED, len(alive)), -1, np.int64)  # groups with fewer terms come first
     for number, column in enumerate(table):
         longer = np.flatnonzero(offsets[:-1] + number < offsets[1:])

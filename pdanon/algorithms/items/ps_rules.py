@@ -348,8 +348,7 @@ def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator,
     """Split the sets by a sample of the rows, and return the labels."""
     index = sets.rules.index
     weights = rng.binomial(index.weights, float(share))  # an index row stands for equal rows
-    sampled_rows = index.within(weights > 0)
-    rows = SupportIndex(sampled_rows.codes, sampled_rows.offsets, sampled_rows.n_items, weights[weights > 0])
+    rows = SupportIndex(index.codes, index.offsets, index.n_items, weights).within(weights > 0)
     sampled = sets.among(rows, ceil(sets.rules.k * share))
     if sampled.is_protected():
         sampled.split(report)

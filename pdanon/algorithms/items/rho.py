@@ -28,7 +28,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, sums
+from pdanon.itemsets.lists import distinct, inverse_order, mask_at, sums
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
@@ -123,7 +123,7 @@ class Suppression:
         hidden = self._demand.hidden
         self.kept[choose_labels(rules, among, hidden, self._losses)] = False
         # A search with a limit may miss rules and find them later, with no label in ``among``.
-        is_met = np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets]) > 0
+        is_met = np.logical_or.reduceat(~self.kept[rules.codes], rules.offsets[:-1])
         if not is_met.all():
             left = rules.take(~is_met)
             self.kept[choose_labels(left, self._demand.may_go, hidden, self._losses)] = False

@@ -56,14 +56,12 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
 def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> Mask:
     """Mark the public items that are private in other rows, and in too many rows altogether."""
     # They can be inferred without any knowledge. Only their suppression where they are public prevents this.
-    marked = np.zeros(len(parts.is_private), np.bool_)
     if parts.twins is None:
-        return marked
+        return np.zeros(len(parts.is_private), np.bool_)
     frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
     for _, rows in parts.crowds():
         frequent[:-1] |= too_many(rows.totals, rows.n_rows, guarantee.h)
-    marked[:] = frequent[parts.twins]
-    return marked
+    return frequent[parts.twins]
 
 
 def decide_suppressed(

@@ -131,14 +131,10 @@ class ListedRules:
             return False
         found = np.zeros(len(self.antecedents.weights), np.int64)
         found[touched] = supports
-        rules = self._rules_of(touched[supports > 0])
+        occurring = mask_at(len(found), touched[supports > 0])
+        rules = np.flatnonzero(occurring[self.of_rule])
         both = _supports(self.rules.within(rules), targets, near)
         return not too_many(both, found[self.of_rule[rules]], self.share).any()
-
-    def _rules_of(self, antecedents: Rows) -> NDArray[np.intp]:
-        """Return the rules with some antecedents."""
-        chosen = mask_at(len(self.antecedents.weights), antecedents)
-        return np.flatnonzero(chosen[self.of_rule])
 
     def breached(self, labels: Codes) -> ItemsetTable:
         """List the generalized antecedents of breached rules, each once, in the order of antecedents."""
