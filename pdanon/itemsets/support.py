@@ -20,7 +20,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, canonical_rows
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import append_rows, inverse_order, mask_at, offsets_of, take_rows
+from pdanon.itemsets.lists import append_rows, inverse_order, mask_at, offsets_of, rows_of, take_rows
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
@@ -296,24 +296,24 @@ class SupportIndex:
         supports = rows.supports(rows.codes, rows.offsets, k)
         return rows.table(supports).take((rows.lengths > 0) & (supports < k)).ordered()
 
-    def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
-        """List the itemsets of size 1 to m whose support is between 1 and k - 1, by size, then by codes."""
-        # If ``minimal``, they have no rare proper subset. With ``m=None``, list the rows that contain a rare
-        # itemset of any size: `rare_rows`.
+    def rare(self, k: int, m: int | None) -> ItemsetTable:
+        """List the minimal itemsets of size 1 to m with a support from 1 to k - 1, by size, then by codes."""
+        # They have no rare proper subset. With ``m=None``, list the rows that contain a rare itemset of any
+        # size: `rare_rows`.
         if m is None:
             return self.rare_rows(k)
         tables = [self._rare_items(k)]
         m = min(m, self.longest)
-        rest = self._drop_rare_items(k) if minimal and m >= 2 else self
+        rest = self._drop_rare_items(k) if m >= 2 else self
         if m >= 2:
-            tables.append(rest._rare_pairs(k, minimal))
+            tables.append(rest._rare_pairs(k))
         if m >= 3:
             # All pairs of a minimal rare itemset of at least 3 items are frequent.
             order, ranked = rest.ranked
-            cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))
+            cliques = ranked.pairs_where(lambda s: s >= k)
             rows = ranked.distinct()
             exposed = np.zeros(len(rows.weights), np.int32)
-            tables += rows._mine_rare(k, m, cliques, exposed, order, minimal=minimal)
+            tables += rows._mine_rare(k, m, cliques, exposed, order)
         check_time()
         found = concatenate(tables)
         refuse_long_list(found)
@@ -427,13 +427,11 @@ class SupportIndex:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
         return ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])
 
-    def _rare_pairs(self, k: int, minimal: bool) -> ItemsetTable:
+    def _rare_pairs(self, k: int) -> ItemsetTable:
+        """List the rare pairs of rows without rare items."""
         order, ranked = self.ranked
         starts, partners, supports = ranked.pairs
-        first = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(starts))
-        rare = supports < k
-        if minimal:
-            rare &= (ranked.singles[first] >= k) & (ranked.singles[partners] >= k)
+        first, rare = rows_of(starts), supports < k
         codes = np.sort(np.column_stack((order[first[rare]], order[partners[rare]])), axis=1).ravel()
         return ItemsetTable(codes, np.arange(0, len(codes) + 1, 2), supports[rare])
 
@@ -444,8 +442,6 @@ class SupportIndex:
         cliques: tuple[Offsets, Codes],
         exposed: NDArray[np.int32],
         order: Codes | None = None,
-        *,
-        minimal: bool = True,
     ) -> list[ItemsetTable]:
         """Search rare itemsets of size 3 and more, in parts, between which it can be stopped."""
         # The codes of the rows are ranks. With ``order``, the item of each rank, the itemsets are listed.
@@ -456,7 +452,7 @@ class SupportIndex:
         def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # audits do not list, and must finish after the time limit, too
                 check_time()
-            task = k, m, minimal, listing, begin, end
+            task = k, m, True, listing, begin, end
             # Threads may write to the same element of `exposed`, but then the same number.
             output = items, exposed, 1, k - 1, nothing, room, halt_flag()
             kernel = itemset_search.RareSearch(*task, self.rows, *cliques, *output)
