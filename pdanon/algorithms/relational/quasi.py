@@ -35,7 +35,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi, quasi_labels
 from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import QUASI_HINT, offsets_of, sums
+from pdanon.itemsets.lists import QUASI_HINT, object_items, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
@@ -138,10 +138,8 @@ def _single_values(column: pd.Series[Any]) -> Itemsets:
 
 
 def _single_lists(column: pd.Series[Any]) -> pa.Array:
-    if column.dtype == object:
-        lists = [[] if lacking else [value] for value, lacking in zip(column, column.isna(), strict=True)]
-        return Itemsets.from_series(pd.Series(lists, dtype=object)).to_arrow()
-    values = pa.array(arrow_values(column).combine_chunks())
+    is_object = column.dtype == object
+    values = object_items(list(column)) if is_object else arrow_values(column).combine_chunks()
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     present = pc.invert(pc.is_null(values, nan_is_null=True))
     offsets = offsets_of(present.to_numpy(zero_copy_only=False))
