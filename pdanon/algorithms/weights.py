@@ -27,8 +27,7 @@ def item_weights(weights: Any, itemsets: Itemsets) -> Numbers | None:
     if not isinstance(weights, (Mapping, pd.Series)):
         hint = "pass a dict or a Series: item -> importance in [0, 1]"
         raise ParameterError("weights must map items to numbers", got=type(weights).__name__, hint=hint)
-    given = weights.values() if isinstance(weights, Mapping) else weights
-    values = np.array([_weight(value) for value in given])
+    values = np.array([_weight(value) for _, value in weights.items()])
     codes = _item_codes(weights.keys(), itemsets, "weights")
     steps = np.full(itemsets.n_items, WEIGHT_STEPS, np.int64)
     steps[codes] = np.round(values * WEIGHT_STEPS).astype(np.int64)
@@ -77,7 +76,7 @@ def item_losses(loss: Any, itemsets: Itemsets, supports: Numbers, public: Mask) 
     if not isinstance(loss, (Mapping, pd.Series)):
         hint = "pass 'support', 'unit', or a dict or a Series: item -> loss"
         raise ParameterError("loss has an unknown form", where="loss", got=type(loss).__name__, hint=hint)
-    given = [_loss(value) for value in (loss.values() if isinstance(loss, Mapping) else loss)]
+    given = [_loss(value) for _, value in loss.items()]
     unit = 1 if all(value.denominator == 1 for value in given) else 10**6
     codes = _item_codes(loss.keys(), itemsets, "losses")
     losses = np.zeros(len(supports), np.int64)

@@ -226,7 +226,6 @@ class Dataset:
     # Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if sets
     # are published.
     trees: list[tuple[Hierarchy, int]] | None
-    transaction: Transaction
     parameters: Mapping[str, Any]  # of `of`, for the record
 
     @classmethod
@@ -256,7 +255,7 @@ class Dataset:
         check_rows(len(frame) if n_rows is None else n_rows, guarantee.k)
         side, trees = anonymize_by(transaction, columns, guarantee)
         parameters = {"k": k, "m": m, "quasi": quasi, "transaction": transaction}
-        return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
+        return cls(frame, positions, columns, guarantee, table, side, trees, parameters)
 
     @property
     def whole(self) -> Block:
