@@ -18,7 +18,7 @@ from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.equality import pair_numbers
-from pdanon.itemsets.lists import mask_at
+from pdanon.itemsets.lists import find_numbers, mask_at
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.validation import check_frame
 
@@ -45,13 +45,11 @@ class ChunkTable:
         position = find_column(check_frame(frame), column)
         cluster, joint, sizes, chunks = (_integers(frame, name) for name in NAMES)
         labels, first, owners = np.unique(cluster, return_index=True, return_inverse=True)
-        places = np.searchsorted(labels, joint[first])
-        known = labels[np.minimum(places, len(labels) - 1)] == joint[first] if len(labels) else first == 0
-        _require((known | (joint[first] == 0)).all(), "a joint cluster has no rows")
+        joints = find_numbers(labels, joint[first])
+        _require(((joints >= 0) | (joint[first] == 0)).all(), "a joint cluster has no rows")
         _require((labels > 0).all(), "clusters are not numbered from 1 on")
         same = (joint == joint[first][owners]) & (sizes == sizes[first][owners])
         _require(same.all(), "a cluster has several sizes, or is part of several others")
-        joints = np.where(joint[first] == 0, -1, places)
         table = cls(read(frame.iloc[:, position]), owners.ravel(), chunks, sizes[first], joints)
         table._check()
         return table

@@ -16,7 +16,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, find_items, item_texts
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.dtype import arrow_values, is_text_type, number_texts
-from pdanon.itemsets.lists import item_type, offsets_of, to_numpy
+from pdanon.itemsets.lists import find_numbers, item_type, offsets_of, to_numpy
 from pdanon.itemsets.validation import check_known
 
 _COLUMNS = ("group", "item", "generalized")
@@ -172,7 +172,7 @@ def relabel(
 def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: pa.Array, mapping: pd.DataFrame, *, keeps_type: bool
 ) -> Itemsets | None:
-    """Recode rows of groups with a mapping table sorted by group and item."""
+    """Recode rows of groups with a mapping table."""
     # ``items`` are all mapped items, and ``keeps_type`` tells whether labels have their type. The caller
     # decides whether missing rows become empty. Return None if an item is not mapped in its group.
     labels, n_items = mapping_labels(mapping, items.type), len(items)
@@ -181,8 +181,8 @@ def relabel_by_groups(
     wanted = groups[itemsets.rows].astype(np.int64) * n_items + known[itemsets.codes]
     if (known < 0).any():
         return None
-    entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    if (cells[entries] != wanted).any():
+    entries = find_numbers(cells, wanted)
+    if (entries < 0).any():
         return None
     targets = to_numpy(labels.indices.fill_null(-1)).astype(np.int32)
     # Labels that are items are of any text type.

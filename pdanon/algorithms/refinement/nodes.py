@@ -37,7 +37,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, item_texts
 from pdanon.itemsets.dtype import arrow_values, number_texts
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import ranges, to_numpy
+from pdanon.itemsets.lists import find_numbers, ranges, to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Clock, TimedSearch
@@ -111,10 +111,8 @@ def published_occurrences(
     """Read the node of each occurrence, -1 if it is suppressed; as `published_nodes`, for many groups."""
     groups, items, nodes = _read_mapping(result, itemsets, tree, leaves, int(of_row.max(initial=0)) + 1)
     keys = groups * np.int64(itemsets.n_items) + items
-    order = np.argsort(keys, kind="stable")
     wanted = of_row[itemsets.rows] * np.int64(itemsets.n_items) + itemsets.codes
-    places = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
-    return nodes[order][places]
+    return np.append(nodes, np.int32(-1))[find_numbers(keys, wanted)]
 
 
 def _read_mapping(
@@ -362,11 +360,11 @@ def _read_nodes(result: Anonymized, itemsets: Itemsets, groups: Numbers, search:
         raise other_frame(f"{int((items < 0).sum())} other items")
     labels, texts = pd.factorize(mapping["generalized"])
     group = mapping["group"].to_numpy()
-    _, first, number = np.unique(group * len(texts) + labels, return_index=True, return_inverse=True)
+    first = first_members(np.where(labels < 0, -1, group * len(texts) + labels))
     became = np.full(
         (int(max(groups.max(initial=0), group.max(initial=0))) + 1, itemsets.n_items), -1, np.int32
     )
-    became[group, items] = np.where(labels < 0, -1, items[first[number]])
+    became[group, items] = np.where(first < 0, -1, items[first])
     return became
 
 
