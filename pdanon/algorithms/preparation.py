@@ -348,12 +348,11 @@ def _bands(column: pd.Series[Any], width: float) -> pd.Categorical[Any]:
     whole = pd.api.types.is_integer_dtype(column.dtype) and width == int(width)
     numbers = pd.to_numeric(column).astype("Float64").to_numpy(np.float64, na_value=np.nan)
     places = np.floor(numbers / width)
-    known = np.unique(places[np.isfinite(places)])
+    codes, known = pd.factorize(np.where(np.isfinite(places), places, np.nan), sort=True)
     names = [
         f"{low * width:g}-{(low + 1) * width - 1:g}" if whole else f"[{low * width:g}, {(low + 1) * width:g})"
         for low in known
     ]
-    codes = np.where(np.isfinite(places), np.searchsorted(known, places), -1).astype(np.int64)
     return pd.Categorical.from_codes(codes.tolist(), pd.Index(names), ordered=True)
 
 

@@ -35,7 +35,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi, quasi_labels
 from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import QUASI_HINT, object_items, offsets_of, sums
+from pdanon.itemsets.lists import QUASI_HINT, mask_at, object_items, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
@@ -452,7 +452,7 @@ class Classes:
         # from 0 on, equal within a group.
         cells = []
         for (attribute, codes), of_value in zip(table.columns(), groups, strict=True):
-            present = np.bincount(codes[~suppressed], minlength=attribute.n_values) > 0
+            present = mask_at(attribute.n_values, codes[~suppressed])
             by_value = attribute.recode(np.where(present, of_value, -1))
             value = np.where(suppressed, attribute.n_values, codes)
             cells.append(by_value._replace(numbers=by_value.numbers[value]))

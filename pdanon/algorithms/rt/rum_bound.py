@@ -208,7 +208,7 @@ def best_candidate(
     found = np.flatnonzero(open_to)
     if not len(found):
         return None
-    if merge == "R" or far is None:
+    if far is None:
         return int(found[np.argmin(losses[found])])
     if merge == "T":
         return int(found[np.argmin(far[found])])
