@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers, item_array
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, item_array
 from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.validation import describe, format_positions, is_number
 
@@ -55,7 +54,7 @@ def _weight(value: Any) -> float:
     return float(value)
 
 
-def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[np.int32]:
+def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> Codes:
     codes = itemsets.lookup(item_array(items, name))
     unknown, where = np.flatnonzero(codes < 0), name
     problem = f"{len(codes) - len(np.unique(codes))} of {len(codes)} {name} repeat an item"

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon._kernels import conflicts as kernels
 from pdanon.algorithms.items.optimal import solve_program
@@ -26,7 +25,7 @@ from pdanon.guarantees import Coherence
 from pdanon.guarantees.coherence import PublicAndPrivate, affordable, knowable_items, most_items
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets, Numbers
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of
 from pdanon.itemsets.row_loops import transpose
@@ -149,7 +148,7 @@ class _Numbered:
             rows = self._mole_rows(index, ends)
             arguments = k, min(p, longest), above, below, rows, *columns
 
-            def list_moles() -> tuple[NDArray[np.int32], Numbers, bool]:
+            def list_moles() -> tuple[Codes, Numbers, bool]:
                 return kernels.MoleSearch(*arguments).minimal(MOST_ITEMSETS, halt_flag())
 
             ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)

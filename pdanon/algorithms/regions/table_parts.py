@@ -373,7 +373,7 @@ class Assignment:
         """Return the number of rows with each combination that is in several regions."""
         return np.bincount(self._histogram.find(codes), minlength=len(self._region))[self._split]
 
-    def of(self, codes: Codes, before: Numbers) -> NDArray[np.int32]:
+    def of(self, codes: Codes, before: Numbers) -> Codes:
         """Return the region of each row, given the counts of all rows before them."""
         which = self._histogram.find(codes)
         regions = self._region[which]

@@ -146,7 +146,7 @@ def _single_lists(column: pd.Series[Any]) -> pa.Array:
     return pa.LargeListArray.from_arrays(offsets, values.filter(present))
 
 
-def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hierarchy, NDArray[np.int32]]:
+def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hierarchy, Codes]:
     texts = values.texts()
     try:
         return Hierarchy.of(source, texts).cover(texts, Form.of(values.vocabulary.type))

@@ -22,14 +22,12 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, rows_of as row_numbers, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 
-Rows = NDArray[np.int32]
-
 
 class ItemSet(NamedTuple):
     """Public items that are published as one set."""
 
     items: Codes
-    rows: Rows  # rows with one of the items, ascending
+    rows: Codes  # rows with one of the items, ascending
 
     @property
     def label(self) -> int:
@@ -195,7 +193,7 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
     )
 
 
-def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
+def rows_of(index: SupportIndex, items: NDArray[Any]) -> Codes:
     """Return the rows with one of some items, ascending."""
     return rows_with_some(items.astype(np.int32), index.rows)
 
