@@ -239,9 +239,10 @@ class Tree:
     def split(self, codes: Codes) -> Numbers | None:
         """Split into the children of the lowest common ancestor; None for a single value."""
         tree, leaves, _ = self.taxonomy
-        node = int(self._digests(np.array([codes.min()]), np.array([codes.max()]))[0])
-        if codes.min() == codes.max():
+        low, high = codes.min(keepdims=True), codes.max(keepdims=True)
+        if low == high:
             return None
+        node = int(self._digests(low, high)[0])
         children = np.searchsorted(tree.children(node), leaves[codes], side="right")
         return np.unique(children, return_inverse=True)[1]
 

@@ -432,11 +432,8 @@ class Descent:
 
     def around(self, nodes: Mask) -> Mask:
         """Return the highest cut with the given nodes; none is above another, or has an only child."""
-        above = np.zeros(len(nodes), np.bool_)
         at = np.flatnonzero(nodes)
-        while len(at := at[at > 0]):
-            at = np.unique(self._hierarchy.parent[at])
-            above[at] = True
+        above = sum_below(np.ones_like(at), self._hierarchy, at) > nodes
         cut = np.zeros(len(nodes), np.bool_)
         uppermost = ~above & np.append(not above[0], above[self._hierarchy.parent[1:]])
         cut[self._lower[uppermost]] = True
