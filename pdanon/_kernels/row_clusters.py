@@ -1,9 +1,8 @@
-"""Clusters of rows: take the rows nearest to a seed, measure covers of values, merge and split clusters."""
+"""Clusters of rows: take the rows nearest to a seed, measure covers of values, split clusters."""
 
 import numpy as np
 from cython import (
     Py_ssize_t,
-    address,
     bint,
     cclass,
     cfunc,
@@ -14,19 +13,15 @@ from cython import (
     int as int32,
     longlong as int64,
     nogil,
-    sizeof,
     void,
 )
-from cython.cimports.libc.string import memmove
 from cython.cimports.pdanon._kernels.counting import (
     Code,
     Codes,
     Numbers,
     float64s,
     grown,
-    int32s,
     int64s,
-    sort_part,
     uint8s,
 )
 from numpy.typing import NDArray
@@ -34,10 +29,8 @@ from numpy.typing import NDArray
 __all__ = [
     "NearestRows",
     "ancestor_losses",
-    "distinct_values",
     "farthest",
     "joined",
-    "merge_members",
     "range_losses",
     "set_losses",
     "split_rows",
@@ -311,82 +304,6 @@ def set_losses(lines: Code[:, ::1], values: Codes, prices: Numbers) -> NDArray[n
                     size += 1
             found[line] = prices[size]
     return losses
-
-
-def distinct_values(codes: Codes, starts: Numbers, n_values: Py_ssize_t) -> NDArray[np.int32]:
-    """Return the distinct values from each start on, ascending; repeat the last one up to a common length."""
-    last: int64s = np.full(n_values, -1)  # the part in which each value occurred last
-    values: int32s = np.empty(len(codes), np.int32)
-    ends: int64s = np.zeros(len(starts) + 1, np.int64)
-    place: Py_ssize_t
-    declare(n=Py_ssize_t, width=Py_ssize_t)
-    n, width = 0, 1
-    with nogil:
-        for part in range(starts.shape[0]):
-            end = starts[part + 1] if part + 1 < starts.shape[0] else codes.shape[0]
-            for place in range(starts[part], end):
-                if last[codes[place]] != part:
-                    last[codes[place]] = part
-                    values[n] = codes[place]
-                    n += 1
-            sort_part(values, ends[part], n)
-            ends[part + 1] = n
-            width = max(width, n - ends[part])
-    lines = np.empty((len(starts), width), np.int32)
-    found: int32[:, ::1] = lines
-    with nogil:
-        for part in range(starts.shape[0]):
-            for place in range(width):
-                found[part, place] = values[min(ends[part] + place, ends[part + 1] - 1)]
-    return lines
-
-
-# --- The members of clusters, those with the longest transactions first
-
-
-def merge_members(
-    members: int64s,
-    bounds: int64s,
-    first: Py_ssize_t,
-    last: Py_ssize_t,
-    offsets: Numbers,
-) -> None:
-    """Move the rows of cluster ``last`` to the earlier ``first``, and renumber the clusters after it."""
-    # The rows of a cluster are in descending order of their lengths, and those of one length ascend. Only the
-    # first entries of ``bounds`` are then valid, one fewer than before.
-    added = np.array(members[bounds[last] : bounds[last + 1]])
-    moved: int64s = added
-    declare(j=Py_ssize_t, place=Py_ssize_t, n=Py_ssize_t)
-    with nogil:
-        n = moved.shape[0]
-        i, j, place = bounds[first + 1] - 1, n - 1, bounds[first + 1] + n - 1
-        if bounds[last] > bounds[first + 1]:
-            memmove(
-                address(members[place + 1]),
-                address(members[bounds[first + 1]]),
-                (bounds[last] - bounds[first + 1]) * sizeof(int64),
-            )
-        while j >= 0:
-            if i >= bounds[first] and _is_after(members[i], moved[j], offsets):
-                members[place] = members[i]
-                i -= 1
-            else:
-                members[place] = moved[j]
-                j -= 1
-            place -= 1
-        for i in range(first + 1, last + 1):
-            bounds[i] += n
-        for i in range(last + 1, bounds.shape[0] - 1):
-            bounds[i] = bounds[i + 1]
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _is_after(one: Py_ssize_t, other: Py_ssize_t, offsets: Numbers) -> bint:
-    """Return whether a row is shorter than another, or equally long and later."""
-    difference = offsets[one + 1] - offsets[one] - offsets[other + 1] + offsets[other]
-    return difference < 0 or (difference == 0 and one > other)
 
 
 # --- Distances between sets: estimates of the loss if two sets are generalized together

@@ -76,40 +76,6 @@ def test_set_losses():
         assert row_clusters.set_losses(lines, values, prices).tolist() == expected
 
 
-def test_distinct_values():
-    for seed in range(TIMES):
-        rng = np.random.default_rng(seed)
-        parts = [rng.integers(0, 6, rng.integers(1, 5)).astype(np.int32) for _ in range(rng.integers(1, 5))]
-        starts = np.cumsum([0, *map(len, parts)])[:-1]
-        distinct = [sorted({*part.tolist()}) for part in parts]
-        width = max(map(len, distinct))
-        expected = [each + each[-1:] * (width - len(each)) for each in distinct]
-        assert row_clusters.distinct_values(np.concatenate(parts), starts, 6).tolist() == expected
-    nothing = np.empty(0, np.int32)
-    assert row_clusters.distinct_values(nothing, np.empty(0, np.int64), 6).shape == (0, 1)
-
-
-def arranged(rows, lengths):
-    return sorted(rows, key=lambda row: (-lengths[row], row))
-
-
-def test_merge_members():
-    for seed in range(TIMES):
-        rng = np.random.default_rng(seed)
-        lengths = rng.integers(0, 4, 12)
-        offsets = np.cumsum([0, *lengths])
-        cuts = np.sort(rng.choice(np.arange(1, 12), int(rng.integers(1, 5)), replace=False))
-        groups = [arranged(each.tolist(), lengths) for each in np.split(rng.permutation(12), cuts)]
-        members, bounds = np.concatenate(groups), np.cumsum([0, *map(len, groups)])
-        while len(groups) > 1:
-            first, last = sorted(rng.choice(len(groups), 2, replace=False).tolist())
-            row_clusters.merge_members(members, bounds, first, last, offsets)
-            groups[first] = arranged([*groups[first], *groups.pop(last)], lengths)
-            bounds = bounds[:-1]
-            assert members.tolist() == [row for group in groups for row in group]
-            assert bounds.tolist() == np.cumsum([0, *map(len, groups)]).tolist()
-
-
 def distance(one, other):
     """Return (different items + 1) / (common items + 1) * items of both."""
     return (len(one ^ other) + 1) * len(one | other) / (len(one & other) + 1)

@@ -329,7 +329,11 @@ class Sets:
 
     def digests(self, codes: Codes, starts: Numbers) -> Codes:
         """Return the distinct values from each start on, the last one repeated where others have more."""
-        return row_clusters.distinct_values(codes, starts, self.n_values)
+        lengths = np.diff(np.append(starts, len(codes)))
+        members, offsets = self._members(np.repeat(np.arange(len(starts)), lengths), codes, len(starts))
+        width = np.diff(offsets).max(initial=1)
+        places = np.minimum(offsets[:-1, np.newaxis] + np.arange(width), offsets[1:, np.newaxis] - 1)
+        return members[places].astype(np.int32)
 
     def losses_with(self, lines: Codes, values: Codes) -> Numbers:
         """Return the loss of the set of the values of each line, in order, and others."""

@@ -115,7 +115,7 @@ class Merging:
         self._bounds = offsets_of(np.bincount(groups))
         self._table = table
         self._rum = rum
-        self._transactions = itemsets.codes, itemsets.offsets
+        self._transactions, self._lengths = (itemsets.codes, itemsets.offsets), itemsets.lengths
         self._digests = Digests(table, self.rows, self._rum.combine)
         self.losses = self.sizes if self._rum.by_size else self._digests.losses
         self._distances: Floats | None = None
@@ -182,8 +182,14 @@ class Merging:
             rows = self.rows_of(seed), self.rows_of(other)
             self._distances[first] = row_clusters.farthest(*rows, *self._transactions, own)
             self._distances = np.delete(self._distances, last)
-        row_clusters.merge_members(self._members, self._bounds, first, last, self._transactions[1])
-        self._bounds = self._bounds[:-1]
+        rows = np.concatenate((self.rows_of(first), self.rows_of(last)))
+        ends = self._bounds[[first, first + 1, last, last + 1]]
+        before, _, between, _, after = np.split(self._members, ends)
+        rows = rows[np.lexsort((rows, -self._lengths[rows]))]
+        self._members = np.concatenate((before, rows, between, after))
+        sizes = np.delete(self.sizes, last)
+        sizes[first] = len(rows)
+        self._bounds = offsets_of(sizes)
         self._digests.add(first, self._digests.of(last))
         self._digests.remove(last)
         self.losses = np.delete(self.losses, last)
