@@ -30,11 +30,10 @@ from cython.cimports.pdanon._kernels.counting import (
     int32s,
     int64s,
     uint8s,
-    uint64s,
 )
 from numpy.typing import NDArray
 
-__all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth", "invert", "restorable", "rows_with_some"]
+__all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth"]
 
 # --- PS-rules: support of a set of items, alone and with each other set
 
@@ -232,36 +231,6 @@ class Beside:
             name = self.names[self.rows.codes[place]]
             if 0 <= name < self.n_sets:
                 self.shared[name] = 0
-
-
-def rows_with_some(items: Codes, rows: Rows) -> NDArray[np.int32]:
-    """Return the rows that contain at least one of the items, ascending."""
-    words = np.zeros((len(rows.weights) + 7) // 8, np.uint64)
-    eights: uint64s = words
-    marks: uint8s = words.view(np.uint8)
-    i: Py_ssize_t
-    slot: Py_ssize_t
-    row: Py_ssize_t
-    byte: Py_ssize_t
-    size: Py_ssize_t = 0
-    with nogil:
-        for i in range(items.shape[0]):
-            for slot in range(rows.starts[items[i]], rows.starts[items[i] + 1]):
-                row = rows.tids[slot]
-                size += not marks[row]
-                marks[row] = 1
-    result = np.empty(size, np.int32)
-    found: int32s = result
-    size = 0
-    with nogil:
-        for i in range(eights.shape[0]):
-            if not eights[i]:
-                continue
-            for byte in range(8):
-                if marks[8 * i + byte]:
-                    found[size] = 8 * i + byte
-                    size += 1
-    return result
 
 
 # --- Bisection: split a set of items so that the total loss of the parts grows least
@@ -683,92 +652,3 @@ class SensitiveRules:
             self.rows = grown(self.rows, size, 2 * room)
             self.after = grown(self.after, size, 2 * room)
         return 0
-
-
-# --- Sets of items: those of each item, and items that all of them can do without
-
-
-def invert(
-    codes: Codes, bounds: Numbers, numbers: Codes, n_numbers: Py_ssize_t
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """Number the items of sets, and list the sets of each number.
-
-    Set ``i`` has the items ``codes[bounds[i]:bounds[i + 1]]``. Items with a negative number are left out.
-    Return the numbers in each set, ``items, ends``, in the same form, and ``starts, sets``: the sets of
-    number ``i`` are ``sets[starts[i]:starts[i + 1]]``, ascending.
-    """
-    numbered, ends = np.empty(len(codes), np.int32), np.zeros(len(bounds), np.int64)
-    starts = np.zeros(n_numbers + 2, np.int64)  # one place ahead, while the sets are written
-    items: int32s = numbered
-    stops: int64s = ends
-    free: int64s = starts
-    place: Py_ssize_t
-    number: int32
-    n: Py_ssize_t = 0
-    with nogil:
-        for i in range(bounds.shape[0] - 1):
-            for place in range(bounds[i], bounds[i + 1]):
-                number = numbers[codes[place]]
-                if number >= 0:
-                    items[n] = number
-                    free[number + 2] += 1
-                    n += 1
-            stops[i + 1] = n
-        for i in range(2, n_numbers + 2):
-            free[i] += free[i - 1]
-    found = np.empty(n, np.int32)
-    sets: int32s = found
-    with nogil:
-        for i in range(bounds.shape[0] - 1):
-            for place in range(stops[i], stops[i + 1]):
-                number = items[place]
-                sets[free[number + 1]] = i
-                free[number + 1] += 1
-    return numbered[:n], ends, starts[: n_numbers + 1], found
-
-
-def restorable(codes: Codes, bounds: Numbers, is_gone: Flags, gone: Numbers) -> NDArray[np.int64]:
-    """Select suppressed items, one after the other, that can be restored."""
-    # An item can be restored if each set that contains it also contains another suppressed item. Set ``i``
-    # has the items ``codes[bounds[i]:bounds[i + 1]]``. ``gone`` has the suppressed items in the order in
-    # which they are tried.
-    numbers, counts = np.full(len(is_gone), -1, np.int32), np.zeros(len(bounds) - 1, np.int32)
-    number: int32s = numbers  # of items that may be restored
-    missing: int32s = counts  # suppressed items of each set
-    needed: uint8s = np.zeros(len(is_gone), np.uint8)  # the only suppressed item of a set
-    place: Py_ssize_t
-    item: Py_ssize_t
-    last: Py_ssize_t = 0
-    n: Py_ssize_t = 0
-    with nogil:
-        for i in range(bounds.shape[0] - 1):
-            for place in range(bounds[i], bounds[i + 1]):
-                if is_gone[codes[place]]:
-                    missing[i] += 1
-                    last = codes[place]
-            if missing[i] == 1:
-                needed[last] = True
-        for i in range(gone.shape[0]):
-            if not needed[gone[i]]:
-                number[gone[i]] = n
-                n += 1
-    _, _, starts, found = invert(codes, bounds, numbers, n)
-    begins: Numbers = starts
-    sets: Codes = found
-    result = np.empty(n, np.int64)
-    chosen: int64s = result
-    n = 0
-    with nogil:
-        for i in range(gone.shape[0]):
-            item = number[gone[i]]
-            if item < 0:
-                continue
-            for place in range(begins[item], begins[item + 1]):
-                if missing[sets[place]] < 2:
-                    break
-            else:
-                for place in range(begins[item], begins[item + 1]):
-                    missing[sets[place]] -= 1
-                chosen[n] = gone[i]
-                n += 1
-    return result[:n]

@@ -18,13 +18,6 @@ def draw_cases():
         yield rng, *draw_rows(rng, N_ITEMS, 10)
 
 
-def test_rows_with_some():
-    for rng, sets, weights in draw_cases():
-        items = np.flatnonzero(rng.random(N_ITEMS) < 0.4).astype(np.int32)
-        found = rules.rows_with_some(items, rows_of(sets, weights, N_ITEMS))
-        assert found.tolist() == [i for i, row in enumerate(sets) if set(row) & set(items.tolist())]
-
-
 def test_beside():
     """A set alone and with each other set, compared with supports of merged items."""
     for rng, sets, weights in draw_cases():

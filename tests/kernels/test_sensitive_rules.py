@@ -1,4 +1,4 @@
-"""Sensitive rules, and sets of rules: compare each kernel with a naive version."""
+"""Sensitive rules: compare the kernel with a naive version."""
 
 from __future__ import annotations
 
@@ -39,27 +39,3 @@ def draw_sets():
         rng = np.random.default_rng(seed)
         sets = [np.flatnonzero(rng.random(N_ITEMS) < 0.5).tolist() for _ in range(rng.integers(0, 6))]
         yield rng, sets, rng.random(N_ITEMS) < 0.6
-
-
-def test_restorable():
-    """Each set keeps a suppressed item. Restored items no longer count as suppressed."""
-    for rng, sets, is_gone in draw_sets():
-        gone = rng.permutation(np.flatnonzero(is_gone))
-        left, expected = set(gone.tolist()), []
-        for item in gone.tolist():
-            if all(left.intersection(each) - {item} for each in sets if item in each):
-                left.remove(item)
-                expected.append(item)
-        assert rules.restorable(*csr(sets), is_gone, gone).tolist() == expected
-
-
-def test_invert():
-    for rng, sets, wanted in draw_sets():
-        numbers = np.full(N_ITEMS, -1, np.int32)
-        numbers[wanted] = rng.permutation(wanted.sum())
-        n = int(wanted.sum()) + 1
-        items, ends, starts, of = rules.invert(*csr(sets), numbers, n)
-        numbered = [[int(numbers[item]) for item in each if wanted[item]] for each in sets]
-        assert [each.tolist() for each in np.split(items, ends[1:-1])][: len(sets)] == numbered
-        expected = [[i for i, each in enumerate(numbered) if number in each] for number in range(n)]
-        assert [each.tolist() for each in np.split(of, starts[1:-1])] == expected

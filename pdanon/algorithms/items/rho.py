@@ -13,12 +13,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pdanon._kernels import conflicts, rules as kernels
-from pdanon._kernels.rules import rows_with_some
+from pdanon._kernels import conflicts
+from pdanon._kernels.rules import SensitiveRules
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import sum_below
-from pdanon.algorithms.states.rules import too_many
+from pdanon.algorithms.states.rules import rows_of, too_many
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.parameters import ItemLimit
@@ -28,7 +28,8 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import distinct, inverse_order, mask_at, sums
+from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, sums
+from pdanon.itemsets.row_loops import holders, recode_rows
 from pdanon.itemsets.support import (
     MOST_ITEMSETS,
     ItemsetTable,
@@ -130,10 +131,15 @@ class Suppression:
 
     def _restore_labels(self) -> Mask:
         """Restore labels whose listed rules all have another suppressed label."""
-        rules = concatenate(self._known)
+        rules, restored = concatenate(self._known), np.zeros(len(self.kept), np.bool_)
+        starts, rules_of = holders(rules.codes, rules.offsets, len(self.kept))
+        lacking = np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets])
         gone = np.flatnonzero(~self.kept)
-        gone = gone[np.argsort(-self._losses[gone], kind="stable")]
-        restored = mask_at(len(self.kept), kernels.restorable(rules.codes, rules.offsets, ~self.kept, gone))
+        for label in gone[np.argsort(-self._losses[gone], kind="stable")]:
+            own = rules_of[starts[label] : starts[label + 1]]
+            if (lacking[own] > 1).all():
+                lacking[own] -= 1
+                restored[label] = True
         self.kept |= restored
         return restored
 
@@ -233,7 +239,7 @@ class RuleSearch:
 
         def part(first: int, last: int) -> Codes:
             check_time()
-            rules = kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *parameters)
+            rules = SensitiveRules(rows.rows, about.codes, about.offsets, *parameters)
             return rules.beginning(begin + first, begin + last)
 
         starts = rows.transpose[0][begin : end + 1]
@@ -248,7 +254,8 @@ def choose_labels(rules: ItemsetTable, among: Mask, hidden: Mask, losses: Number
     order = np.argsort(hidden, kind="stable")
     numbers = inverse_order(order.astype(np.int32))
     numbers[~among] = -1
-    codes, offsets, starts, rules_of = kernels.invert(rules.codes, rules.offsets, numbers, len(order))
+    codes, offsets, _ = recode_rows(rules.codes, rules.offsets, numbers, len(order))
+    starts, rules_of = holders(codes, offsets, len(order))
     losses = losses[order] // max(int(np.gcd.reduce(losses)), 1)
     most, largest = int(np.diff(starts).max(initial=0)), int(losses.max(initial=0))
     if most * largest >= 2**63:
@@ -528,7 +535,7 @@ class Expansion:
         """Return what is suppressed so that items can become other nodes."""
         # Rules with one of the new nodes are listed as long as they are few.
         demand, kept_nodes = self._demand, np.where(self._gone[self._nodes], -1, self._nodes)
-        rows = self._index.within(rows_with_some(items, self._index.rows))
+        rows = self._index.within(rows_of(self._index, items))
         is_sensitive = demand.hidden[self._nodes] & (kept_nodes >= 0)
         if not is_sensitive[rows.codes].any():
             return np.empty(0, np.int32)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon._kernels.rules import Beside, rows_with_some
+from pdanon._kernels.rules import Beside
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import PSRules
@@ -19,7 +19,7 @@ from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import mask_at, rows_of as row_numbers, sums
+from pdanon.itemsets.lists import mask_at, rows_of as row_numbers, sums, take_rows
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 
 
@@ -195,7 +195,9 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
 
 def rows_of(index: SupportIndex, items: NDArray[Any]) -> Codes:
     """Return the rows with one of some items, ascending."""
-    return rows_with_some(items.astype(np.int32), index.rows)
+    starts, tids, _ = index.transpose
+    holders, _ = take_rows(tids, starts, items)
+    return np.flatnonzero(mask_at(len(index.weights), holders)).astype(np.int32)
 
 
 def too_many(secrets: Numbers, supports: Any, share: Fraction) -> Mask:
