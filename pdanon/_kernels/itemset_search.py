@@ -1,4 +1,4 @@
-"""Depth-first searches for itemsets, rare, frequent and minimal ones, and rows with rare ones.
+"""Depth-first searches for itemsets, rare and minimal ones, and rows with rare ones.
 
 Rows are as in ``counting``: CSR with weights, and the transpose.
 """
@@ -9,7 +9,6 @@ from cython import (
     bint,
     cclass,
     cfunc,
-    declare,
     exceptval,
     final,
     inline,
@@ -18,7 +17,6 @@ from cython import (
     nogil,
     size_t,
     uint as uint32,
-    ulonglong as uint64,
     void,
 )
 from cython.cimports.pdanon._kernels.counting import (
@@ -26,17 +24,15 @@ from cython.cimports.pdanon._kernels.counting import (
     Flags,
     Numbers,
     Rows,
-    count_bits,
     count_local_pairs,
     grown,
     int32s,
     int64s,
     uint8s,
-    uint64s,
 )
 from numpy.typing import NDArray
 
-__all__ = ["RareSearch", "count_frequent", "mark_items", "mark_pairs", "minimal"]
+__all__ = ["RareSearch", "mark_items", "mark_pairs", "minimal"]
 
 
 # --- Nodes of a search, each with the rows that contain its prefix
@@ -541,109 +537,6 @@ def _insert(array: int32s, start: Py_ssize_t, stop: Py_ssize_t, value: int32) ->
         array[stop] = array[stop - 1]
         stop -= 1
     array[stop] = value
-
-
-# --- Frequent itemsets: count them, to decide whether they can be listed
-
-
-# An itemset of 64 items has 2**64 subsets: the count would overflow before.
-_DEEPEST = declare(Py_ssize_t, 64)
-
-
-def count_frequent(
-    rows: Rows, items: Numbers, least: int64, max_size: Py_ssize_t, most: int64, halt: Flags
-) -> int:
-    """Count the itemsets of up to ``max_size`` items in at least ``least`` rows, up to ``most``."""
-    # Each item is frequent. If there are more than ``most`` itemsets, any larger number is returned. The
-    # search stops when ``halt[0]`` is set.
-    search = _FrequentSearch(rows, items)
-    with nogil:
-        search.fill_words(rows, items)
-        total = search.run(least, max_size, most, halt)
-    return total
-
-
-@final
-@cclass
-class _FrequentSearch:
-    """A depth-first search: a node is an itemset with its rows, and the items that extend it."""
-
-    # Rows are bits, 64 to a word.
-
-    words: uint64[:, ::1]  # the rows of each item
-    held: uint64[:, ::1]  # the rows of each node
-    extensions: int32[:, ::1]
-    n_extensions: Py_ssize_t[64]
-    cursor: Py_ssize_t[64]
-
-    def __init__(self, rows: Rows, items: Numbers) -> None:
-        n = len(items)
-        width = (len(rows.weights) + 63) // 64
-        self.words = np.zeros((n, width), np.uint64)
-        held, extensions = np.empty((_DEEPEST, width), np.uint64), np.empty((_DEEPEST, n), np.int32)
-        held[0], extensions[0] = ~np.uint64(0), np.arange(n)  # the empty itemset
-        self.held, self.extensions = held, extensions
-        self.n_extensions[0], self.cursor[0] = n, 0
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def fill_words(self, rows: Rows, items: Numbers) -> void:
-        """Write the rows of each item as bits."""
-        row: Py_ssize_t
-        one: uint64 = 1
-        for number in range(items.shape[0]):
-            for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
-                row = rows.tids[slot]
-                self.words[number, row >> 6] |= one << (row & 63)
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def run(self, least: int64, max_size: Py_ssize_t, most: int64, halt: Flags) -> int64:
-        """Count the itemsets."""
-        total = self.words.shape[0]
-        depth: Py_ssize_t = 0
-        while depth >= 0 and total <= most and not halt[0]:
-            here = self.cursor[depth]
-            if here >= self.n_extensions[depth] or depth + 1 >= max_size:
-                depth -= 1
-                continue
-            self.cursor[depth] += 1
-            if depth + 1 == _DEEPEST:
-                return most + 1
-            found = self._extend(depth, here, least)
-            total += found
-            if found >= 2:
-                depth += 1
-                self.n_extensions[depth], self.cursor[depth] = found, 0
-        return total
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def _extend(self, depth: Py_ssize_t, here: Py_ssize_t, least: int64) -> Py_ssize_t:
-        """Write the node with one more item; return the number of items that extend it."""
-        added: Py_ssize_t = self.extensions[depth, here]
-        found: Py_ssize_t = 0
-        for word in range(self.words.shape[1]):
-            self.held[depth + 1, word] = self.held[depth, word] & self.words[added, word]
-        for slot in range(here + 1, self.n_extensions[depth]):
-            if _count_common(self.held[depth + 1], self.words[self.extensions[depth, slot]]) >= least:
-                self.extensions[depth + 1, found] = self.extensions[depth, slot]
-                found += 1
-        return found
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _count_common(one: uint64s, other: uint64s) -> int64:
-    """Count the bits that are set in both arrays."""
-    total = 0
-    for word in range(one.shape[0]):
-        total += count_bits(one[word] & other[word])
-    return total
 
 
 # --- Minimal itemsets: no proper subset is among the given ones

@@ -89,20 +89,6 @@ def test_exposed_rows():
         assert exposed.tolist() == [min(each, default=0) for each in sizes]
 
 
-def test_count_frequent():
-    """Each row counts once, whatever its weight."""
-    for rng, sets, weights, every in draw_cases():
-        supports = {each: support_of(each, sets, [1] * len(sets)) for each in every}
-        least, most = int(rng.integers(1, 5)), int(rng.integers(0, 40))
-        largest = int(rng.integers(1, 7))
-        singles = {item: supports.get((item,), 0) for item in range(N_ITEMS)}
-        items = np.array([i for i in sorted(singles, key=singles.get) if singles[i] >= least], np.int64)
-        rows = rows_of(sets, weights, N_ITEMS)
-        found = itemset_search.count_frequent(rows, items, least, largest, most, HALT)
-        expected = sum(len(each) <= largest and support >= least for each, support in supports.items())
-        assert found == expected or (found > most and expected > most)
-
-
 def test_minimal():
     for seed in range(TIMES):
         rng = np.random.default_rng(seed)

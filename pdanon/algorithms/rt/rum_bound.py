@@ -179,8 +179,8 @@ class Merging:
         first, last = sorted((seed, other))
         if self._distances is not None:
             own = float(self._distances[[seed, other]].max())
-            rows = self.rows_of(seed), self.rows_of(other)
-            self._distances[first] = row_clusters.farthest(*rows, *self._transactions, own)
+            both = self.rows_of(seed), self.rows_of(other)
+            self._distances[first] = row_clusters.farthest(*both, *self._transactions, own)
             self._distances = np.delete(self._distances, last)
         rows = np.concatenate((self.rows_of(first), self.rows_of(last)))
         ends = self._bounds[[first, first + 1, last, last + 1]]

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from math import inf
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon._kernels import itemset_search
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.chunks import refuse_chunks
@@ -20,10 +19,9 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
-from pdanon.itemsets.lists import Floats, offsets_of
+from pdanon.itemsets.lists import Floats, mask_at, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
-from pdanon.itemsets.threads import search
-from pdanon.itemsets.timing import halt_flag, show_activity
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import (
     check_count,
     check_frame,
@@ -123,14 +121,27 @@ def _mine(
 
 def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
     """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
-    items = np.flatnonzero(index.singles >= least)
-    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
-    largest = index.longest if max_size is None else min(max_size, index.longest)
-
-    def count() -> int:
-        return itemset_search.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
-
-    return search(count, [()], inf)[0]
+    common = index.singles >= least
+    total = int(common.sum())
+    if total > most or max_size == 1:
+        return total
+    _, ranked = index.keep_items(common).ranked
+    starts, tids, _ = ranked.transpose
+    pairs, partners = ranked.pairs_where(lambda supports: supports >= least)
+    total += len(partners)
+    # The rows of an itemset are the bits of an integer. A node has those of its extensions by one item.
+    masks = (mask_at(len(index.weights), tids[begin:end]) for begin, end in pairwise(starts))
+    rows = [int.from_bytes(np.packbits(mask).tobytes()) for mask in masks]
+    for item, (begin, end) in enumerate(pairwise(pairs)):
+        nodes = [(2, [rows[item] & rows[partner] for partner in partners[begin:end]])]
+        while nodes and total <= most:
+            size, extensions = nodes.pop()
+            if size != max_size and len(extensions) > 1:
+                one, *others = extensions
+                longer = [both for other in others if (both := one & other).bit_count() >= least]
+                total += len(longer)
+                nodes += [(size, others), (size + 1, longer)]
+    return total
 
 
 MOST_RULES = 5_000_000  # about a gigabyte as a table
