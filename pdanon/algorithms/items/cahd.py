@@ -404,8 +404,8 @@ def groups_of(
     placed, hidden = ranked.within(rows), secret.within(rows)
     width = min(alpha * p, n_rows)
     state = row_partitions.SensitiveGroups(
-        *(p, width, placed.offsets, placed.codes, hidden.offsets, hidden.codes),
-        *(secret.singles, public.n_items, order == "nn"),
+        *(p, width, placed.offsets, placed.codes, *placed.transpose[:2], hidden.offsets, hidden.codes),
+        *(secret.singles, order == "nn"),
     )
     batch = max(1, min(_BATCH, _WORK // max(1, len(placed.codes))))
     while done := row_partitions.form(batch, state):
