@@ -1,4 +1,4 @@
-"""Local recoding: cuts of blocks of rows, partitions from the root down, and classes of k equal rows."""
+"""Local recoding: cuts of blocks of rows, and partitions from the root down."""
 
 from typing import Any
 
@@ -25,12 +25,10 @@ from cython.cimports.pdanon._kernels.counting import (
     contains,
     int32s,
     int64s,
-    total,
-    uint8s,
 )
 from numpy.typing import NDArray
 
-__all__ = ["BlockCut", "Parts", "force", "release_items", "replace"]
+__all__ = ["BlockCut", "Parts", "force", "replace"]
 
 Array = NDArray[Any]
 
@@ -202,8 +200,6 @@ def _is_safe_elsewhere(old: int32[:, ::1], state: BlockCut) -> bint:
 
 def force(top: int32, nodes: Codes, state: BlockCut) -> bool:
     """Replace a node of the only block by nodes below, and all that becomes rare; return if possible."""
-    # With ``drop``, rare labels are suppressed; without, they are replaced by their parents. The caller has
-    # to undo a failed attempt.
     # With ``drop``, rare labels are suppressed; without, they are replaced by their parents. The caller has
     # to undo a failed attempt.
     if 0 <= state.became[0, state.first[top]] < top:  # published at an ancestor in the meantime
@@ -663,87 +659,3 @@ def _publish(
                     parts.nodes[place] = blocked
                 else:
                     parts.nodes[place] = ~child if parts.size[child] == 1 else child
-
-
-# --- Classes of equal rows: refine them item by item, as long as each keeps k rows
-
-
-def release_items(order: Numbers, rows: Rows, k: int64) -> NDArray[np.bool_]:
-    """Return whether each item, in the given order, can be published while each class keeps k rows."""
-    result = np.zeros(len(rows.starts) - 1, np.bool_)
-    released: uint8s = result
-    classes = _Classes(rows)
-    with nogil:
-        for i in range(order.shape[0]):
-            released[order[i]] = classes.refine(order[i], k)
-    return result
-
-
-@final
-@cclass
-class _Classes:
-    """Classes of rows with equal published items."""
-
-    rows: Rows
-    class_of: int32s
-    sizes: int64s
-    holding: int64s  # rows of each class with the item; 0 between two items
-    split: int32s  # the class that the rows with the last item became
-    n_classes: int32
-
-    def __init__(self, rows: Rows) -> None:
-        n_rows = len(rows.weights)
-        self.rows = rows
-        self.class_of = np.zeros(n_rows, np.int32)
-        # One more than rows: without rows there is still one class.
-        self.sizes = np.zeros(n_rows + 1, np.int64)
-        self.sizes[0] = total(rows.weights)
-        self.holding = np.zeros(n_rows + 1, np.int64)
-        self.split = np.full(n_rows + 1, -1, np.int32)
-        self.n_classes = 1
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def refine(self, item: Py_ssize_t, k: int64) -> bint:
-        """Publish an item if each class keeps k rows; return whether it is published."""
-        first = self.n_classes
-        start = self.rows.starts[item]
-        stop = self.rows.starts[item + 1]
-        row: Py_ssize_t
-        fits = self._fits(start, stop, k)
-        for slot in range(start, stop):
-            old = self.class_of[self.rows.tids[slot]]
-            # Once for each class, and only if some of its rows do not contain the item.
-            if fits and self.split[old] < first and self.holding[old] < self.sizes[old]:
-                self.split[old] = self.n_classes
-                self.n_classes += 1
-        for slot in range(start, stop):
-            self.holding[self.class_of[self.rows.tids[slot]]] = 0
-        if not fits:
-            return False
-        for slot in range(start, stop):
-            row = self.rows.tids[slot]
-            old = self.class_of[row]
-            if self.split[old] >= first:
-                self.class_of[row] = self.split[old]
-                self.sizes[old] -= self.rows.weights[row]
-                self.sizes[self.split[old]] += self.rows.weights[row]
-        return True
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def _fits(self, start: Py_ssize_t, stop: Py_ssize_t, k: int64) -> bint:
-        """Count the rows with an item in ``holding``; return whether the item can be published."""
-        # In each class, the rows with the item and the rows without it must be 0 or at least k.
-        row: Py_ssize_t
-        fits: bint = True
-        for slot in range(start, stop):
-            row = self.rows.tids[slot]
-            self.holding[self.class_of[row]] += self.rows.weights[row]
-        for slot in range(start, stop):
-            old = self.class_of[self.rows.tids[slot]]
-            rest = self.sizes[old] - self.holding[old]
-            fits = fits and self.holding[old] >= k and (rest == 0 or rest >= k)
-        return fits

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon._kernels import local_recoding
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.rules import too_many
 from pdanon.errors import InfeasibleError
@@ -20,8 +19,9 @@ from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import least_share
 from pdanon.guarantees.verdict import ROWS_WITHOUT_PUBLIC
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets, Mask
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import ListDecision, decide_lists, with_enough_emptied
@@ -173,9 +173,32 @@ def decide_to_k(columns: ListColumns, report: Report, *, guarantee: PublicK) -> 
     numbers = np.flatnonzero(~parts.is_private)
     # A stable sort: ties keep the item order.
     order = numbers[np.argsort(-parts.supports[numbers], kind="stable")]
-    released = local_recoding.release_items(order, parts.index.rows, guarantee.k)
+    released = _release_items(order, parts.index, guarantee.k)
     report(len(numbers))
     return decide_suppressed(parts, ~parts.is_private & ~released, guarantee)
+
+
+def _release_items(order: Numbers, index: SupportIndex, k: int) -> Mask:
+    """Return whether each item, in the given order, can be published while each class of rows keeps k."""
+    # Rows with equal published items are a class. The rows of a class with the item, and those without it,
+    # must be 0 or at least k.
+    starts, tids, _ = index.transpose
+    class_of, n_classes = np.zeros(len(index.weights), np.int64), 1
+    sizes = np.zeros(len(index.weights) + 1, np.int64)
+    sizes[0] = index.weights.sum()
+    released = np.zeros(index.n_items, np.bool_)
+    for item in order:
+        rows = tids[starts[item] : starts[item + 1]]
+        own, places = np.unique(class_of[rows], return_inverse=True)
+        held = sums(places, index.weights[rows], len(own))
+        rest = sizes[own] - held
+        released[item] = ((held >= k) & ((rest == 0) | (rest >= k))).all()
+        if released[item]:
+            new = np.where(rest > 0, n_classes - 1 + np.cumsum(rest > 0), own)
+            class_of[rows], sizes[own] = new[places], rest
+            sizes[new] = held
+            n_classes += int((rest > 0).sum())
+    return released
 
 
 SUPPRESS_TO_K = Algorithm(
