@@ -1,4 +1,5 @@
 from pdanon._kernels.counting cimport Codes, Numbers, float64s, int32s, int64s, uint8s
+from pdanon._kernels.itemset_search cimport Lists
 
 
 cdef class Packing:
@@ -16,12 +17,8 @@ cdef class Packing:
     cdef long long bound  # of the current pass
     cdef long long steps  # of all passes
 
-    cdef int32s codes  # members of the stored cliques, the first `n_codes`
-    cdef Py_ssize_t n_codes
-    cdef int64s offsets  # of the first `n_cliques` cliques
-    cdef Py_ssize_t n_cliques
+    cdef Lists found  # the stored cliques
 
-    cdef int store(self, Py_ssize_t size) except -1 nogil
     cdef int next_item(self, uint8s is_open) noexcept nogil
     cdef int price_clique(self, int first) except -1 nogil
     cdef Py_ssize_t grow(self, int first, int second) noexcept nogil

@@ -32,6 +32,7 @@ from cython.cimports.pdanon._kernels.counting import (
     int64s,
     uint8s,
 )
+from cython.cimports.pdanon._kernels.itemset_search import Lists
 from numpy.typing import NDArray
 
 __all__ = ["MoleRows", "MoleSearch", "Packing", "eliminate", "private_peaks"]
@@ -138,9 +139,7 @@ class MoleSearch:
     path: int64s  # the ancestors of the current node
     cursor: int64s  # the current child of each of them
     itemset: int32s
-    found: int32s
-    n_found: Py_ssize_t
-    bounds: int64s
+    found: Lists
 
     def __init__(
         self,
@@ -169,8 +168,7 @@ class MoleSearch:
         self.first[0] = 1
         self.last[0] = self.n_nodes = n_public + 1
         self.path, self.cursor = np.zeros((2, p), np.int64)
-        self.itemset = np.empty(p, np.int32)
-        self.n_found, self.found, self.bounds = 0, np.empty(256, np.int32), np.zeros(128, np.int64)
+        self.itemset, self.found = np.empty(p, np.int32), Lists()
 
     def minimal(self, most: int64, halt: Flags) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
         """Return the minimal moles as CSR, and whether the search is complete."""
@@ -178,8 +176,8 @@ class MoleSearch:
         # ``halt[0]`` is set.
         with nogil:
             is_done = self._run(most, halt)
-        bounds = np.asarray(self.bounds)[: self.n_found + 1]
-        return np.asarray(self.found)[: bounds[self.n_found]], bounds, bool(is_done)
+        codes, bounds, _ = self.found.arrays()
+        return codes, bounds, bool(is_done)
 
     @cfunc
     @nogil
@@ -189,7 +187,7 @@ class MoleSearch:
         depth: Py_ssize_t = 0
         self.cursor[0] = self.last[0]
         while depth >= 0:
-            if halt[0] or self.n_found > most or self.n_nodes > 4 * most:
+            if halt[0] or self.found.n > most or self.n_nodes > 4 * most:
                 return 0
             self.cursor[depth] -= 1
             node = self.cursor[depth]
@@ -229,7 +227,7 @@ class MoleSearch:
                 self._count_peak(other)
                 mole = self._exceeds_share(other)
             if mole:
-                self._list(length)
+                self.found.add(self.itemset, length, 0)
             elif length < self.p:
                 self._add_node(other)
         self.last[node] = self.n_nodes
@@ -249,23 +247,6 @@ class MoleSearch:
         """Count the largest support of a private item in the rows of an extension."""
         start = self.starts[item]
         self.peaks[item] = _peak(start, start + self.filled[item], self.tids, self.rows, self.counts)
-
-    @cfunc
-    @nogil
-    @exceptval(-1)
-    def _list(self, length: Py_ssize_t) -> int32:
-        """Append the itemset to those found."""
-        n = self.n_found
-        size = self.bounds[n]
-        if n + 2 > self.bounds.shape[0]:
-            self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
-        while size + length > self.found.shape[0]:
-            self.found = grown(self.found, size, 2 * self.found.shape[0])
-        for i in range(length):
-            self.found[size + i] = self.itemset[i]
-        self.bounds[n + 1] = size + length
-        self.n_found += 1
-        return 0
 
     @cfunc
     @nogil
@@ -432,8 +413,7 @@ class Packing:
         self.members, self.candidates = np.empty(n + 1, np.int32), np.empty(n, np.int32)
         self.mark, self.stamp = np.zeros(n, np.int64), 0
         self.bound, self.steps = 0, 0
-        self.codes, self.n_codes = np.empty(1024, np.int32), 0
-        self.offsets, self.n_cliques = np.zeros(256, np.int64), 0
+        self.found = Lists()
 
     def improve(self) -> tuple[int, int]:
         """Make one pass, store its cliques, and return its lower bound and the steps of all passes."""
@@ -441,7 +421,7 @@ class Packing:
         is_open: uint8s = np.ones(n, np.uint8)
         with nogil:
             self.left[:] = self.weights
-            self.bound = self.n_codes = self.n_cliques = 0
+            self.bound = self.found.n = 0
             item = self.next_item(is_open)
             while item >= 0:
                 is_open[item] = self.price_clique(item)
@@ -473,10 +453,10 @@ class Packing:
         beside: int32s = np.full(shares.shape[0], -1, np.int32)  # last item in a clique with each
         with nogil:
             self.left[:] = self.weights
-            self.n_codes = self.n_cliques = 0
+            self.found.n = 0
             for i in range(order.shape[0]):
                 first = order[i]
-                if self.n_cliques >= limit:
+                if self.found.n >= limit:
                     break
                 for p in range(self.starts[first], self.starts[first + 1]):
                     if shares[self.partners[p]] <= 0 or beside[self.partners[p]] == first:
@@ -487,23 +467,12 @@ class Packing:
                         beside[self.members[j]] = first
                         total += shares[self.members[j]]
                     if total > least:
-                        self.store(size)
+                        self.found.add(self.members, size, 0)
 
     def cliques(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the stored cliques in CSR form."""
-        return np.array(self.codes[: self.n_codes]), np.array(self.offsets[: self.n_cliques + 1])
-
-    def store(self, size: Py_ssize_t) -> int32:
-        """Store the clique of the first members."""
-        while self.n_codes + size > self.codes.shape[0]:
-            self.codes = grown(self.codes, self.n_codes, 2 * self.codes.shape[0])
-        self.codes[self.n_codes : self.n_codes + size] = self.members[:size]
-        self.n_codes += size
-        self.n_cliques += 1
-        if self.n_cliques == self.offsets.shape[0]:
-            self.offsets = grown(self.offsets, self.n_cliques, 2 * self.n_cliques)
-        self.offsets[self.n_cliques] = self.n_codes
-        return 0
+        codes, bounds, _ = self.found.arrays()
+        return codes.copy(), bounds.copy()
 
     def price_clique(self, first: int32) -> int32:
         """Price a clique with an item by the least unused weight of a member; return whether there is one."""
@@ -516,7 +485,7 @@ class Packing:
         for i in range(size):
             self.left[self.members[i]] -= price
         self.bound += price * (size - 1)
-        self.store(size)
+        self.found.add(self.members, size, 0)
         return 1
 
     def grow(self, first: int32, second: int32) -> Py_ssize_t:

@@ -31,13 +31,13 @@ from cython.cimports.pdanon._kernels.counting import (
     Numbers,
     Rows,
     contains,
-    grown,
     int32s,
     int64s,
     rarest,
     sort_part,
     uint8s,
 )
+from cython.cimports.pdanon._kernels.itemset_search import Lists
 from numpy.typing import NDArray
 
 __all__ = ["Breaches", "RowSearch", "likeliest_secrets"]
@@ -440,17 +440,14 @@ class Breaches:
     following: int32[:, ::1]
     n_following: int64s
     cursor: int64s
-    bounds: int64s
-    supports: int64s
     begins: int64[:, ::1]
     follows: uint8[:, ::1]
     rows: int32s
     after: int32s
     itemset: int32s
-    found: int32s
+    found: Lists
     start: Py_ssize_t
     stop: Py_ssize_t
-    n_found: Py_ssize_t
     widest: int64
 
     def __init__(
@@ -483,9 +480,7 @@ class Breaches:
         self.following, self.n_following = np.empty((m, n_items), np.int32), np.zeros(m, np.int64)
         self.begins, self.cursor = np.zeros((m, n_items + 1), np.int64), np.zeros(m, np.int64)
         self.follows = np.zeros((m + 1, n_items), np.uint8)
-        self.itemset = np.empty(m, np.int32)
-        self.n_found, self.found = 0, np.empty(256, np.int32)
-        self.bounds, self.supports = np.zeros(128, np.int64), np.zeros(128, np.int64)
+        self.itemset, self.found = np.empty(m, np.int32), Lists()
 
     def single_items(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
         """Find the breaches of one item."""
@@ -497,7 +492,7 @@ class Breaches:
         with nogil:
             self._visit(0)
             self.widest = self._widest() if self.m > 2 else 0
-        return self._result()
+        return self.found.arrays()
 
     def first_items(self) -> NDArray[np.int64]:
         """Return the start of the rows of each item that can begin a larger itemset, and the end of all."""
@@ -521,17 +516,11 @@ class Breaches:
                 self.begins[0, i + 1] = singles.begins[0, begin + i + 1] - start
             self.n_following[0], self.cursor[0] = end - begin, -1
             self._run()
-        return self._result()
+        return self.found.arrays()
 
     def _take_room(self, room: Py_ssize_t) -> None:
         """Allocate the rows of all nodes."""
         self.rows, self.after = np.empty(room, np.int32), np.zeros(room, np.int32)
-
-    def _result(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the itemsets found as codes, bounds and supports."""
-        n = self.n_found
-        found, bounds = np.asarray(self.found), np.asarray(self.bounds)
-        return found[: self.bounds[n]], bounds[: n + 1], np.asarray(self.supports)[:n]
 
     @cfunc
     @nogil
@@ -571,32 +560,13 @@ class Breaches:
             self._mark()
         for i in range(n_left, n_left + n_broken if self.listing else 0):
             self.itemset[size] = self.names[i]
-            self._list(size + 1)
+            self.found.add(self.itemset, size + 1, self.support[self.names[i]])
+            self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         if size + 1 < self.m:
             self._divide(n_left, size)
         for i in range(n):
             item = self.names[i]
             self.most[item] = self.support[item] = self.n_rows[item] = 0
-        return 0
-
-    @cfunc
-    @nogil
-    @exceptval(-1)
-    def _list(self, size: Py_ssize_t) -> int32:
-        """Append the current itemset of ``size`` items to those found."""
-        n = self.n_found
-        begin = self.bounds[n]
-        if n + 2 > self.bounds.shape[0]:
-            self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
-            self.supports = grown(self.supports, n, self.bounds.shape[0])
-        while begin + size > self.found.shape[0]:
-            self.found = grown(self.found, begin, 2 * self.found.shape[0])
-        for i in range(size):
-            self.found[begin + i] = self.itemset[i]
-        self.supports[n] = self.support[self.itemset[size - 1]]
-        self.bounds[n + 1] = begin + size
-        self.n_found += 1
-        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
     @cfunc

@@ -1,6 +1,16 @@
 from pdanon._kernels.counting cimport Numbers, int32s, int64s
 
 
+cdef class Lists:
+    """Lists of codes in CSR form, with a number each."""
+
+    cdef int32s codes
+    cdef int64s bounds, numbers
+    cdef readonly Py_ssize_t n
+
+    cdef int add(self, int32s codes, Py_ssize_t size, long long number) except? -1 nogil
+
+
 cdef class Nodes:
     cdef unsigned int[:, ::1] items  # unsigned: an index needs no test for negatives
     cdef long long[:, ::1] bounds

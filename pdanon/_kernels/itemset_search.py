@@ -28,11 +28,45 @@ from cython.cimports.pdanon._kernels.counting import (
     grown,
     int32s,
     int64s,
+    sort_part,
     uint8s,
 )
 from numpy.typing import NDArray
 
-__all__ = ["RareSearch", "mark_items", "mark_pairs", "minimal"]
+__all__ = ["Lists", "RareSearch", "mark_items", "mark_pairs", "minimal"]
+
+
+# --- Itemsets found
+
+
+@final
+@cclass
+class Lists:
+    """Lists of codes in CSR form, with a number each: the itemsets that a search finds."""
+
+    def __init__(self) -> None:
+        self.n, self.codes = 0, np.empty(256, np.int32)
+        self.bounds, self.numbers = np.zeros((2, 128), np.int64)
+
+    def add(self, codes: int32s, size: Py_ssize_t, number: int64) -> int32:
+        """Append the first codes of an array."""
+        n = self.n
+        begin = self.bounds[n]
+        if n + 2 > self.bounds.shape[0]:
+            self.bounds = grown(self.bounds, n + 1, 2 * n + 2)
+            self.numbers = grown(self.numbers, n, 2 * n + 2)
+        if begin + size > self.codes.shape[0]:
+            self.codes = grown(self.codes, begin, 2 * (begin + size))
+        for i in range(size):
+            self.codes[begin + i] = codes[i]
+        self.bounds[n + 1], self.numbers[n] = begin + size, number
+        self.n = n + 1
+        return 0
+
+    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the codes, where each list begins, and the numbers."""
+        codes, bounds = np.asarray(self.codes), np.asarray(self.bounds)
+        return codes[: bounds[self.n]], bounds[: self.n + 1], np.asarray(self.numbers)[: self.n]
 
 
 # --- Nodes of a search, each with the rows that contain its prefix
@@ -167,11 +201,8 @@ class RareSearch:
     prefix: int32s
     local: int32s  # local number of each item, -1 between two nodes
     wanted: uint8s
-    found: int32s
-    found_starts: int64s
-    found_supports: int64s
-    n_found: Py_ssize_t
-    size: Py_ssize_t
+    itemset: int32s  # the prefix in ``original`` codes
+    found: Lists
     candidates: int32s  # local pairs of a node that may be listed
     others: int32s  # supports of pairs
     here: int32s  # items of a row
@@ -205,11 +236,9 @@ class RareSearch:
         n_items = len(pair_starts) - 1
         self.nodes = nodes
         self.cursor = np.zeros(m - 2, np.int64)
-        self.prefix = np.empty(m, np.int32)
+        self.prefix, self.itemset = np.empty((2, m), np.int32)
         self.local, self.wanted = np.full(n_items, -1, np.int32), np.ones(n_items, np.bool_)
-        self.found = np.empty(256, np.int32)
-        self.found_starts, self.found_supports = np.zeros(128, np.int64), np.empty(128, np.int64)
-        self.n_found, self.size = 0, 0
+        self.found = Lists()
         n_names = nodes.names.shape[1]
         tests_subsets = listing and minimal and m > 3
         self.candidates = np.empty(256, np.int32)
@@ -220,9 +249,7 @@ class RareSearch:
         """Search, and return the itemsets as CSR with supports, each ascending."""
         with nogil:
             self._run()
-        found = np.asarray(self.found)[: self.size]
-        starts, supports = np.asarray(self.found_starts), np.asarray(self.found_supports)
-        return found, starts[: self.n_found + 1], supports[: self.n_found]
+        return self.found.arrays()
 
     @cfunc
     @nogil
@@ -479,18 +506,11 @@ class RareSearch:
     @exceptval(-1)
     def _append(self, length: Py_ssize_t, count: int64) -> int32:
         """Append the prefix to the itemsets found."""
-        if self.size + length > self.found.shape[0]:
-            self.found = grown(self.found, self.size, 2 * (self.size + length))
-        if self.n_found + 1 == self.found_starts.shape[0]:
-            self.found_starts = grown(self.found_starts, self.n_found + 1, 2 * self.n_found + 2)
-            self.found_supports = grown(self.found_supports, self.n_found, 2 * self.n_found + 2)
         for i in range(length):
-            _insert(self.found, self.size, self.size + i, self.original[self.prefix[i]])
-        self.size += length
-        self.found_supports[self.n_found] = count
-        self.n_found += 1
+            self.itemset[i] = self.original[self.prefix[i]]
+        sort_part(self.itemset, 0, length)
+        self.found.add(self.itemset, length, count)
         self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
-        self.found_starts[self.n_found] = self.size
         return 0
 
 
@@ -526,17 +546,6 @@ def _contains_rare_pair(
             if count[line + items[q]] < k:
                 return True
     return False
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _insert(array: int32s, start: Py_ssize_t, stop: Py_ssize_t, value: int32) -> void:
-    """Insert a value into the ascending ``array[start:stop]``."""
-    while stop > start and array[stop - 1] > value:
-        array[stop] = array[stop - 1]
-        stop -= 1
-    array[stop] = value
 
 
 # --- Minimal itemsets: no proper subset is among the given ones

@@ -20,6 +20,7 @@ NO_TWIN = {
     "cuts.Space": "work space of the searches for cuts",
     "inferences.Path": "work space of Inferences",
     "inferences.Stack": "work space of Inferences",
+    "itemset_search.Lists": "itemsets found by RareSearch, MoleSearch, Breaches and Packing",
     "itemset_search.Nodes": "work space of RareSearch and find_threats",
     "set_moves.wake": "clears flags; relocate calls it",
 }
