@@ -24,17 +24,9 @@ cdef class RarePartners:
 cdef class Bitmaps:
     cdef unsigned long long[:, ::1] bits
     cdef Numbers weights
-    cdef int32s prefix  # `length` clusters
-    cdef int length
-    cdef uint64s words  # the first `n_words` words of their common rows that are not 0
-    cdef int32s places  # and their positions
-    cdef Py_ssize_t n_words
-    cdef Py_ssize_t scanned  # position where the search for the next one begins
 
     cdef void unite(self, int a, int b) noexcept nogil
     cdef long long support(self, int n, long long enough, State state) noexcept nogil
-    cdef void begin(self, int length, State state) noexcept nogil
-    cdef bint find_word(self) noexcept nogil
 
 
 cdef class LargerItemsets:

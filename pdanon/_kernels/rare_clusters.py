@@ -234,63 +234,33 @@ def _satisfy_pair(itemset: Codes, least_first: bint, state: State, rare: RarePar
 class Bitmaps:
     """The rows of each item or cluster, one bit a row."""
 
-    # Successive itemsets often differ only in the last cluster. So the common rows of the others, the prefix,
-    # are stored as words that are not 0, as far as they were needed.
-
     def __init__(self, codes: Codes, offsets: Numbers, weights: Numbers, n_items: Py_ssize_t) -> None:
         one: uint64 = 1
-        n_words = (len(offsets) + 62) // 64
-        self.bits = np.zeros((n_items, n_words), np.uint64)
+        self.bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
         self.weights = weights
-        self.prefix, self.length, self.scanned = np.empty(n_items, np.int32), 0, 0
-        self.words, self.places, self.n_words = np.empty(n_words, np.uint64), np.empty(n_words, np.int32), 0
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
                 self.bits[codes[position], row >> 6] |= one << (row & 63)
 
     def unite(self, a: int32, b: int32) -> void:
         """Add the rows of b to the rows of a."""
-        self.length = 0
         for i in range(self.bits.shape[1]):
             self.bits[a, i] |= self.bits[b, i]
 
     def support(self, n: int32, enough: int64, state: State) -> int64:
         """Return the support of an image of n clusters; stop at ``enough``."""
-        i: Py_ssize_t = 0
         common: uint64
         total = 0
-        if n == 0:
-            return 0
-        self.begin(max(n - 1, 1), state)
-        while (i < self.n_words or self.find_word()) and total < enough:
-            common = self.words[i] & self.bits[state.image[n - 1], self.places[i]]
+        for word in range(self.bits.shape[1] if n else 0):
+            common = self.bits[state.image[0], word]
+            for i in range(1, n):
+                common &= self.bits[state.image[i], word]
             while common:
-                total += self.weights[64 * self.places[i] + first_bit(common)]
+                total += self.weights[64 * word + first_bit(common)]
                 common &= common - 1
-            i += 1
+            if total >= enough:
+                break
         return total
-
-    def begin(self, length: int32, state: State) -> void:
-        """Make the first clusters of the image the prefix."""
-        same: bint = self.length == length
-        for i in range(length if same else 0):
-            same = same and self.prefix[i] == state.image[i]
-        if not same:
-            self.prefix[:length] = state.image[:length]
-            self.length, self.scanned, self.n_words = length, 0, 0
-
-    def find_word(self) -> bint:
-        """Store the next common word of the prefix; return whether there is one."""
-        common: uint64 = 0
-        while not common and self.scanned < self.bits.shape[1]:
-            common = self.bits[self.prefix[0], self.scanned]
-            for i in range(1, self.length):
-                common &= self.bits[self.prefix[i], self.scanned]
-            self.words[self.n_words] = common
-            self.places[self.n_words] = self.scanned
-            self.scanned += 1
-        self.n_words += common != 0
-        return common != 0
 
 
 def itemset_supports(
