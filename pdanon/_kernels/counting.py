@@ -733,58 +733,23 @@ def join_rows(
     extended joint item of each label alone, if some item has no label before; -1 if there is none. These
     items have the lowest codes.
     """
-    size: Py_ssize_t
+    size: Py_ssize_t = 0
     row_of: int64s = np.full(len(first_known), -1, np.int64)  # last row with each label
     ends = np.zeros(len(offsets), np.int64)
     bounds: int64s = ends
-    nothing: int32s = np.empty(0, np.int32)
-    with nogil:
-        for row in range(offsets.shape[0] - 1):
-            size = _join_row(
-                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, nothing, -1
-            )
-            bounds[row + 1] = bounds[row] + size
-    joined = np.empty(int(ends[len(ends) - 1]), np.int32)
+    joined = np.empty(len(labels) + int(np.diff(starts)[codes].sum()), np.int32)  # large enough
     found: int32s = joined
-    row_of[:] = -1
     with nogil:
         for row in range(offsets.shape[0] - 1):
-            size = bounds[row]
-            _join_row(
-                row, codes, offsets, labels, label_offsets, starts, needed, first_known, row_of, found, size
-            )
-    return joined, ends
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _join_row(
-    row: Py_ssize_t,
-    codes: Codes,
-    offsets: Numbers,
-    labels: Codes,
-    label_offsets: Numbers,
-    starts: Numbers,
-    needed: Codes,
-    first_known: Codes,
-    row_of: int64s,
-    found: int32s,
-    begin: Py_ssize_t,
-) -> Py_ssize_t:
-    """Write the extended joint items of a row from ``begin`` on, unless it is -1; return their number."""
-    size: Py_ssize_t
-    size = 0
-    for place in range(label_offsets[row], label_offsets[row + 1]):
-        row_of[labels[place]] = row
-        if first_known[labels[place]] >= 0:
-            if begin >= 0:
-                found[begin + size] = first_known[labels[place]]
-            size += 1
-    for place in range(offsets[row], offsets[row + 1]):
-        for joint in range(starts[codes[place]], starts[codes[place] + 1]):
-            if needed[joint] < 0 or row_of[needed[joint]] == row:
-                if begin >= 0:
-                    found[begin + size] = joint
-                size += 1
-    return size
+            for place in range(label_offsets[row], label_offsets[row + 1]):
+                row_of[labels[place]] = row
+                if first_known[labels[place]] >= 0:
+                    found[size] = first_known[labels[place]]
+                    size += 1
+            for place in range(offsets[row], offsets[row + 1]):
+                for joint in range(starts[codes[place]], starts[codes[place] + 1]):
+                    if needed[joint] < 0 or row_of[needed[joint]] == row:
+                        found[size] = joint
+                        size += 1
+            bounds[row + 1] = size
+    return joined[:size].copy(), ends
