@@ -7,6 +7,7 @@ cdef class Annealing(State):
     cdef float64s cost  # loss of each cluster
     cdef double total  # loss of all
     cdef int64s order  # the items that move
+    cdef int64s prices  # of each support up to k: what it lacks, or what its deletion costs
     cdef unsigned long long random
     cdef int64s found  # labels of the best safe clusters
     cdef double least  # their loss

@@ -42,7 +42,6 @@ from cython.cimports.pdanon._kernels.set_moves import (
     contains_member,
     enter,
     first_empty,
-    lacking,
     mark_rows,
     price_of,
     recount_constraints,
@@ -69,8 +68,11 @@ class Annealing(State):
     # A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
     # ``change * sqrt(size * squares - held**2)``. The options are those of `State`, whose clusters are safe.
 
-    def __init__(self, *, seed: int, **options: Any) -> None:
+    # ``prices`` are those of each support below ``k``, in penalties; by default what it lacks to ``k``.
+
+    def __init__(self, *, seed: int, prices: Any = None, **options: Any) -> None:
         State.__init__(self, **options)
+        self.prices = np.append(-np.arange(self.k) % self.k if prices is None else prices, 0)
         slots, pairs = len(self.size), len(self.co)
         side = slots if self.largest == 3 else 0
         self.found, self.random = np.array(self.label), seed
@@ -155,6 +157,15 @@ def _shuffle(clusters: Annealing) -> void:
 @inline
 @nogil
 @exceptval(check=False)
+def _lack(support: int64, clusters: Annealing) -> int64:
+    """Return the price of a support: 0 from k on."""
+    return clusters.prices[min(support, clusters.k)]
+
+
+@cfunc
+@inline
+@nogil
+@exceptval(check=False)
 def _flip(c: int64, d: int64, clusters: Annealing) -> void:
     """Flip the bit of cluster d in ``low`` of cluster c."""
     clusters.low[c, d >> 6] ^= cast(uint64, 1) << (d & 63)
@@ -165,13 +176,13 @@ def _flip(c: int64, d: int64, clusters: Annealing) -> void:
 @exceptval(check=False)
 def _add(c: int64, d: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of two clusters; the number may be negative."""
-    before = lacking(clusters.co[c, d], clusters.k)
+    before = _lack(clusters.co[c, d], clusters)
     old: int64 = clusters.co[c, d]
     clusters.co[c, d] = clusters.co[d, c] = old + rows
     if (old < clusters.k) != (old + rows < clusters.k):
         _flip(c, d, clusters)
         _flip(d, c, clusters)
-    after = lacking(clusters.co[c, d], clusters.k)
+    after = _lack(clusters.co[c, d], clusters)
     clusters.lack += after - before
     clusters.short[c] += after - before
     clusters.short[d] += after - before
@@ -182,9 +193,9 @@ def _add(c: int64, d: int64, rows: int64, clusters: Annealing) -> void:
 @exceptval(check=False)
 def _add_single(c: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of a cluster."""
-    before = lacking(clusters.support[c], clusters.k)
+    before = _lack(clusters.support[c], clusters)
     clusters.support[c] += rows
-    after = lacking(clusters.support[c], clusters.k)
+    after = _lack(clusters.support[c], clusters)
     clusters.lack += after - before
     clusters.short[c] += after - before
 
@@ -195,9 +206,9 @@ def _add_single(c: int64, rows: int64, clusters: Annealing) -> void:
 def _add_triple(c: int64, d: int64, e: int64, rows: int64, clusters: Annealing) -> void:
     """Add rows to the support of three clusters; the number may be negative."""
     at = spot(c, d, e)
-    before = lacking(clusters.cube[at], clusters.k)
+    before = _lack(clusters.cube[at], clusters)
     clusters.cube[at] += rows
-    change = lacking(clusters.cube[at], clusters.k) - before
+    change = _lack(clusters.cube[at], clusters) - before
     if change:
         clusters.lack += change
         clusters.short_triples[c] += change
@@ -230,12 +241,11 @@ def begin(clusters: Annealing) -> None:
 @exceptval(check=False)
 def _lack_after_leaving(a: int64, n_touched: int64, lost: int64, clusters: Annealing, space: Space) -> int64:
     """Return the change of ``lack`` when the item leaves its cluster."""
-    k = clusters.k
-    change = lacking(clusters.support[a] - lost, k) - lacking(clusters.support[a], k)
+    change = _lack(clusters.support[a] - lost, clusters) - _lack(clusters.support[a], clusters)
     for i in range(n_touched):
         c = space.touched[i]
         if space.alone[c] and c != a:
-            change += lacking(clusters.co[a, c] - space.alone[c], k) - lacking(clusters.co[a, c], k)
+            change += _lack(clusters.co[a, c] - space.alone[c], clusters) - _lack(clusters.co[a, c], clusters)
     return change
 
 
@@ -260,8 +270,8 @@ def _fill_changes(
             word = clusters.low[c, j] & clusters.open[j]
             while word:
                 b = 64 * j + first_bit(word)
-                before = k - clusters.co[c, b]
-                clusters.changes[b] += max(before - beside, 0) - (before if before < k else 0)
+                clusters.changes[b] += _lack(clusters.co[c, b] + beside, clusters)
+                clusters.changes[b] -= _lack(clusters.co[c, b], clusters)
                 if clusters.floors[b] + penalty * clusters.changes[b] > most:
                     clusters.open[j] ^= word & (~word + 1)
                 word &= word - 1
@@ -283,7 +293,6 @@ def _open_targets(
     # ``floors`` has a lower bound on their costs without ``changes``; ``costs`` has ``left`` and the rows
     # that lack.
     a = clusters.label[x]
-    k = clusters.k
     empty = first_empty(clusters.top, clusters.size)
     n = min(clusters.top + 1, clusters.size.shape[0])
     for j in range((n + 63) // 64):
@@ -291,10 +300,10 @@ def _open_targets(
     for b in range(n):
         if not admits(b, x, empty, clusters):
             continue
-        lack = lacking(clusters.co[a, b] + space.beside[a] - space.beside[b], k)
-        lack -= lacking(clusters.co[a, b] - space.alone[b], k)
-        lack += lacking(clusters.support[b] + clusters.singles[x] - space.beside[b], k)
-        lack -= lacking(clusters.support[b], k)
+        lack = _lack(clusters.co[a, b] + space.beside[a] - space.beside[b], clusters)
+        lack -= _lack(clusters.co[a, b] - space.alone[b], clusters)
+        lack += _lack(clusters.support[b] + clusters.singles[x] - space.beside[b], clusters)
+        lack -= _lack(clusters.support[b], clusters)
         lack -= clusters.short_triples[a] + clusters.short_triples[b]
         # Without the root of the cost, which does not fall when an item comes.
         least = left
@@ -362,7 +371,7 @@ def _list_pairs(a: int64, n_pairs: int64, clusters: Annealing, space: Space) -> 
         lone = space.lone[high, low]
         if lone:
             at = spot(a, c, d)
-            change += lacking(clusters.cube[at] - lone, k) - lacking(clusters.cube[at], k)
+            change += _lack(clusters.cube[at] - lone, clusters) - _lack(clusters.cube[at], clusters)
         if space.joint[high, low] < k or clusters.short_pairs[max(c, d), min(c, d)]:
             clusters.triples[n, 0] = c
             clusters.triples[n, 1] = d
@@ -401,7 +410,7 @@ def _lack_after_joining(
         if c != b and d != b:
             before = clusters.cube[spot(b, c, d)]
             if before < k:
-                change += lacking(before + clusters.triples[i, 2], k) - lacking(before, k)
+                change += _lack(before + clusters.triples[i, 2], clusters) - _lack(before, clusters)
     at_a = space.place[a] - 1
     at_b = space.place[b] - 1
     for i in range(n_touched if max(at_a, at_b) >= 0 else 0):
@@ -410,7 +419,7 @@ def _lack_after_joining(
             before = clusters.cube[spot(a, b, c)]
             left = before - _at_places(i, at_b, space.lone)
             before += _at_places(i, at_a, space.joint) - _at_places(i, at_b, space.joint)
-            change += lacking(before, k) - lacking(left, k)
+            change += _lack(before, clusters) - _lack(left, clusters)
     return change
 
 
@@ -557,7 +566,7 @@ def _sum_lacks(a: int64, clusters: Annealing) -> int64:
     for c in range(clusters.top):
         clusters.short[c] = 0
     for constraint in range(clusters.met.shape[0] if clusters.lack else 0):
-        lack = lacking(clusters.met[constraint], clusters.k)
+        lack = _lack(clusters.met[constraint], clusters)
         if lack and contains_member(a, constraint, clusters):
             own += lack
         elif lack:
@@ -636,7 +645,7 @@ def _count_with(b: int64, n_words: int64, clusters: Annealing, rows: Rows, space
 @exceptval(check=False)
 def _add_own(constraint: int64, x: int64, n: int64, clusters: Annealing, rows: Rows, space: Space) -> int64:
     """Add the changes by a constraint with x to ``lacks``; return the change for all targets."""
-    before = lacking(clusters.met[constraint], clusters.k)
+    before = _lack(clusters.met[constraint], clusters)
     n_words = _list_words(constraint, x, clusters, space)
     if _count_with(-1, n_words, clusters, rows, space) >= clusters.k:
         return -before
@@ -646,7 +655,7 @@ def _add_own(constraint: int64, x: int64, n: int64, clusters: Annealing, rows: R
             support = support_after(constraint, x, b, clusters, rows, space)
         else:
             support = _count_with(b, n_words, clusters, rows, space)
-        clusters.lacks[b] += lacking(support, clusters.k)
+        clusters.lacks[b] += _lack(support, clusters)
     return -before
 
 
@@ -659,18 +668,18 @@ def _add_other(
     """Add the changes by a constraint without x to ``lacks``; return the change for all targets."""
     # ``leaves``: whether it has another item of the cluster of x.
     k = clusters.k
-    before = lacking(clusters.met[constraint], k)
+    before = _lack(clusters.met[constraint], clusters)
     after = before
     if leaves:
         support = support_after(constraint, x, -1, clusters, rows, space)
         if support >= k:
             return -before
-        after = lacking(support, k)
+        after = _lack(support, clusters)
     for position in range(clusters.bounds[constraint], clusters.bounds[constraint + 1]):
         b = clusters.label[clusters.itemsets[position]]
         if b >= 0 and not space.refused[b] and not _is_repeated(position, constraint, clusters):
             support = support_after(constraint, x, b, clusters, rows, space)
-            clusters.lacks[b] += lacking(support, k) - after
+            clusters.lacks[b] += _lack(support, clusters) - after
     return after - before
 
 

@@ -169,7 +169,7 @@ def test_refined_releases_have_their_bound():
     assert baskets.txanon.pcta(k=5, m=2).bound is None
 
 
-@pytest.mark.parametrize("price", [None, 10])
+@pytest.mark.parametrize("price", [None, 3])
 def test_deletions_and_mixtures_have_their_bound_beside_that_of_sets(price):
     baskets = make_baskets(300, 30, random_state=0)[["items"]]
     result = baskets.txanon.local_suppression(k=5, m=2, deletion_price=price)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from math import log
+from math import inf, log, sqrt
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.rules import check_diverse
-from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.states.sets_search import Refinement, balanced_costs
 from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
@@ -40,6 +40,8 @@ _Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
 
 _STEEP = 1 / 3  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
 _TINY = 1e-9
+_CHANCES = 0.1, 0.4  # of a row to be lost by deletions elsewhere: two guesses, as tables differ
+_MARGIN, _LEAST = 10, 0.2  # supports above k that may matter, and the expected deletions that do
 _TRIES = 4  # searches of a class: each takes little time, and the best of them deletes less
 
 
@@ -73,9 +75,9 @@ def local_suppression(
         Generalize instead: an occurrence becomes a node of this hierarchy, in any form that ``Hierarchy.of``
         accepts. Only what cannot be published below the root is deleted. Requires ``KmAnonymity``.
     deletion_price : float, optional
-        Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a row
-        that a rare itemset lacks, where an occurrence that changes in a small set costs 1. The higher it is,
-        the more items are joined. None: no sets. Excludes ``LmDiversity``. With m=1, no items are joined.
+        Publish a mixture: join items into sets where this costs less than deletions. It is the cost of a
+        deletion, where an occurrence that changes in a small set costs 1. The higher it is, the more items
+        are joined. None: no sets. Excludes ``LmDiversity``. With m=1, no items are joined.
         With a hierarchy, it is above 1, the cost of a node with two leaves: the lower it is, the fewer
         occurrences change, but to higher nodes. None: the cube root of half the leaves.
     random_state : int, Generator or None
@@ -114,15 +116,16 @@ def local_suppression(
     allowed at a price that rises, and later die: their price then falls only if they are in fewer rows. A
     step deletes, restores or exchanges an occurrence of a row. The release with the fewest deletions, by
     weight, is kept. With m of 3 or more, larger rare itemsets are then listed and broken up row by row, until
-    there are none. Known items that tell a sensitive one lose an item in each row with all of them. For
-    ``PrivacyConstraints``, only listed items and pairs are annealed. Then larger rare constraints are broken
-    up, and what is left of one without lost items, if it is rare. Equal tables and seeds give equal releases,
-    in any order of the rows.
+    there are none, and items return to rows that can have them together. Known items that tell a sensitive
+    one lose an item in each row with all of them. For ``PrivacyConstraints``, only listed items and pairs are
+    annealed. Then larger rare constraints are broken up, and what is left of one without lost items, if it is
+    rare. Equal tables and seeds give equal releases, in any order of the rows.
 
-    With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, in 20 sweeps, for up to 3
-    known items (2 if there are more than 640 sets; more than 4,096 are not annealed), at a constant price
-    that leaves rare itemsets. Then each set is deleted like an item, of the mean importance that rows lose
-    with it.
+    With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, for up to 3 known items
+    (2 if there are more than 640 sets; more than 4,096 are not annealed). A rare itemset costs as many
+    deletions as it has rows, and one of little more than k rows costs some, too. Then each set is deleted
+    like an item, of the mean importance that rows lose with it. Two such mixtures are tried, sets without
+    rare itemsets, and items alone if their bound is low enough. The one that costs least is published.
 
     With a ``hierarchy``, the same search decides which labels of a row rise to the next node with more
     leaves. It is repeated until none rises, as a node may be rare beside other labels. The price of a step is
@@ -130,7 +133,7 @@ def local_suppression(
     both a node and a leaf below it, they stand for different items.
 
     Cost: 4 bytes of memory for each pair of items of each distinct row, and 17 for each distinct pair. About
-    100 sweeps in each of up to two annealings take time linear in the pairs of rows with deletions or rare
+    160 sweeps in each of up to five annealings take time linear in the pairs of rows with deletions or rare
     pairs. With m of 3 or more: lists of about 4 million rare itemsets.
 
     References
@@ -173,12 +176,12 @@ def decide(
         worth = importance(weights, itemsets)
         recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed, report)
         return _with_bound(columns, recoding, guarantee)
-    sets = None
+    worth = importance(weights, itemsets)
     if deletion_price is not None:
-        sets = _join_items(itemsets, guarantee, check_price(deletion_price), seed, report)
-    table = LabelTable.of(itemsets, sets, importance(weights, itemsets))
-    kept = table.search(guarantee, seed, report)
-    return _with_bound(columns, table.recoding(kept), guarantee)
+        recoding = _mix(itemsets, guarantee, worth, check_price(deletion_price), seed, report)
+        return _with_bound(columns, recoding, guarantee)
+    table = LabelTable.of(itemsets, None, worth)
+    return _with_bound(columns, table.recoding(table.search(guarantee, seed, report)), guarantee)
 
 
 def _with_bound(columns: ListColumns, recoding: Recoding, guarantee: _Model) -> ListDecision:
@@ -226,6 +229,15 @@ class LabelTable:
     def cost(self, kept: Mask) -> float:
         """Return the price of the deleted labels."""
         return float(self.worth @ np.bincount(self.joined.codes[~kept], minlength=self.joined.n_items))
+
+    def cost_of_sets(self, kept: Mask) -> float:
+        """Return the balanced loss of the items that change, where an occurrence in a small set costs 1."""
+        assert self.sets is not None
+        n, size = self.itemsets.n_items, np.bincount(self.sets)
+        supports = np.bincount(self.itemsets.codes[kept[self.places()]], minlength=n).astype(np.float64)
+        held, squares = (np.bincount(self.sets, each) for each in (supports, supports**2))
+        costs = balanced_costs(size, held.astype(np.int64), squares.astype(np.float64), n)
+        return float(costs[size > 1].sum()) / sqrt(max(n, 1))
 
     def recoding(self, kept: Mask) -> Recoding:
         """Return the recoding that deletes the other labels."""
@@ -318,20 +330,54 @@ def _steps_up(
     return above, prices * worth
 
 
-def _join_items(itemsets: Itemsets, guarantee: _Model, price: float, seed: int, report: Report) -> Numbers:
-    """Return the set of each item, numbered from 0: those of COAT, after an annealing at a fixed price."""
+def _mix(
+    itemsets: Itemsets, guarantee: _Model, worth: Floats | None, price: float, seed: int, report: Report
+) -> Recoding:
+    """Return the cheapest of two mixtures, and of both ends: items in safe sets, and items alone."""
     if isinstance(guarantee, LmDiversity):
         what, hint = "items are not joined into sets for LmDiversity", "leave out deletion_price"
         raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
-    counted = guarantee
+    best, least, alone = None, inf, np.arange(itemsets.n_items)
+    for sets in _join_items(itemsets, guarantee, price, seed, report):
+        table = LabelTable.of(itemsets, sets, worth)
+        kept = table.search(guarantee, seed, report)
+        cost = table.cost_of_sets(kept) + price * table.cost(kept)
+        if cost < least:
+            best, least = table.recoding(kept), cost
+    table = LabelTable.of(itemsets, alone, worth)
+    deleted = bound_deletions(itemsets, guarantee).changed
+    if best is None or price * deleted * table.worth.min(initial=1.0) < least:
+        kept = table.search(guarantee, seed, report)
+        if best is None or price * table.cost(kept) <= least:
+            return table.recoding(kept)
+    return best
+
+
+def _join_items(
+    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, price: float, seed: int, report: Report
+) -> Iterator[Numbers]:
+    """Return the set of each item, numbered from 0: after annealings at the price, and safe ones."""
     if isinstance(guarantee, KmAnonymity):
         if guarantee.m == 1:  # there is no rare pair to avoid
-            return np.arange(itemsets.n_items)
-        counted = KmAnonymity(check_k(guarantee.k), min(guarantee.m or 3, 3))
-    first = np.arange(itemsets.n_items, dtype=np.int32)
+            return
+        guarantee = replace(guarantee, m=min(guarantee.m or 3, 3))
+    k, first = check_k(guarantee.k), np.arange(itemsets.n_items, dtype=np.int32)
     options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
-    safe, _ = merge_items(itemsets, counted, report, **options)
-    return Refinement(itemsets, safe, counted, loss="balanced").anneal_at(price, seed, report)
+    for chance in (*_CHANCES, 0.0):
+        prices = price * _expected_deletions(k, chance)
+        counted = replace(guarantee, k=len(prices))
+        safe, problem = merge_items(itemsets, counted, report, **options)
+        if problem is None:
+            search = Refinement(itemsets, safe, counted, loss="balanced", quick=True)
+            yield search.anneal_at(prices, seed, report) if chance else search.lowest_sets()
+
+
+def _expected_deletions(k: int, chance: float) -> Floats:
+    """Return how many deletions an itemset costs by its support, up to the last one that matters."""
+    # Each row with a rare one loses an item. Others become rare by these deletions: each row is lost with
+    # this chance.
+    margin = k * chance ** np.arange(1, _MARGIN + 1)
+    return np.append(np.arange(k), margin[margin >= _LEAST])
 
 
 def _keep(

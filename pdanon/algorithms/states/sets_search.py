@@ -36,6 +36,7 @@ from pdanon.itemsets.timing import Clock, Pace, Report, TimedSearch, time_spent
 SWEEPS = 40  # of an annealing without a time limit; for losses by size alone, twice as many
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
 _AT_PRICE = np.geomspace(60.0, 1.0, 20)  # temperatures at a fixed price, where no descent follows
+_PRICE_STEPS = 1000  # of the largest of these prices, which are integers
 _WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
 _PENALTY = 300.0  # first price of a row that is lacking, where that weight is 1
 _LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
@@ -431,24 +432,39 @@ class Refinement(TimedSearch):
             temperature = max(temperature * cooling**step, _COLD * unit)
         return clusters.best, clusters.state["label"], done == number
 
-    def anneal_at(self, price: float, seed: int, report: Report) -> Numbers:
-        """Anneal at a fixed penalty for a row that is lacking; return the last sets, which may be unsafe."""
-        # ``price`` is the penalty in relation to the balanced cost of an occurrence that changes, without the
-        # size of its set. Too many sets stay as they are.
+    def anneal_at(self, prices: Floats, seed: int, report: Report) -> Numbers:
+        """Anneal with a fixed price of each support below k; return the last sets, which may be unsafe."""
+        # ``prices`` are in relation to the balanced cost of an occurrence that changes, without the size of
+        # its set. Too many sets stay as they are.
         labels = np.unique(self._best, return_inverse=True)[1]
         if labels.max(initial=0) >= MOST_SETS:
             return labels
-        clusters, sweep = self._begin_annealing(labels, _mix(seed))
+        steps = np.rint(prices / prices.max() * _PRICE_STEPS).astype(np.int64)
+        clusters, sweep = self._begin_annealing(labels, _mix(seed), steps)
         for temperature in _AT_PRICE * self._price.unit:
             report(1)
-            sweep(temperature, price * self._price.change)
+            sweep(temperature, float(prices.max()) / _PRICE_STEPS * self._price.change)
         return np.unique(clusters.state["label"], return_inverse=True)[1]
 
-    def _begin_annealing(self, labels: Numbers, seed: int) -> tuple[Any, Callable[[float, float], None]]:
+    def lowest_sets(self) -> Numbers:
+        """Return the sets of the lowest cost, if there are not too many to anneal, or else the first ones."""
+        if self._to_anneal:
+            self.descend()
+        return np.unique(self.best, return_inverse=True)[1]
+
+    def _begin_annealing(
+        self, labels: Numbers, seed: int, prices: Numbers | None = None
+    ) -> tuple[Any, Callable[[float, float], None]]:
         """Return the sets with their supports, and a sweep for a temperature and a penalty."""
         n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
         slots = min(n, MOST_IN_CUBE if triples else _room(n_sets))
-        options: dict[str, Any] = {"label": labels, "slots": slots, "seed": seed, **self._options}
+        options: dict[str, Any] = {
+            "label": labels,
+            "slots": slots,
+            "seed": seed,
+            "prices": prices,
+            **self._options,
+        }
         sets = set_annealing.Annealing(**options)
         space = set_moves.Space(slots=slots, largest=self._state.largest, words=self._options["words"])
         set_moves.count(0, len(self._index.weights), sets, self._rows, space)
