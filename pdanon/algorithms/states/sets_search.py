@@ -36,7 +36,7 @@ from pdanon.itemsets.timing import Clock, Pace, Report, TimedSearch, time_spent
 SWEEPS = 40  # of an annealing without a time limit; for losses by size alone, twice as many
 _HOT, _COLD = 120.0, 10.0  # first and last temperature, where the mean weight of an occurrence is 1
 _AT_PRICE = np.geomspace(60.0, 1.0, 20)  # temperatures at a fixed price, where no descent follows
-_PRICE_STEPS = 1000  # of the largest of these prices, which are integers
+_PRICE_STEPS = 1000  # fixed prices are integers up to this number
 _WARMER = 100  # the temperature doubles for each so many items that a changed occurrence costs
 _PENALTY = 300.0  # first price of a row that is lacking, where that weight is 1
 _LACKING = 0.7  # part of the sweeps in which the sets may be unsafe
