@@ -25,7 +25,7 @@ KINDS: dict[str, Callable[..., pdanon.Anonymized]] = {
     "sets, refined": lambda frame, **asked: pdanon.pcta(frame, refine=True, **asked),
     "deletions": pdanon.local_suppression,
     "mixture, price 1": lambda frame, **asked: pdanon.local_suppression(frame, deletion_price=1, **asked),
-    "mixture, price 10": lambda frame, **asked: pdanon.local_suppression(frame, deletion_price=10, **asked),
+    "mixture, price 4": lambda frame, **asked: pdanon.local_suppression(frame, deletion_price=4, **asked),
 }
 COLUMNS = "| release | " + " | ".join(f"{len(items)} items, {n} rows" for items, n in SIZES) + " |"
 

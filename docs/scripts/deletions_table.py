@@ -38,7 +38,7 @@ NAMED = "| data | two items: sets, % | deletions | three items: sets, % | deleti
 KINDS = {
     "sets": lambda df, k: df.txanon.anonymize(k=k, m=M),
     "deletions": lambda df, k: df.txanon.local_suppression(k=k, m=M),
-    "mixture": lambda df, k: df.txanon.local_suppression(k=k, m=M, deletion_price=10),
+    "mixture": lambda df, k: df.txanon.local_suppression(k=k, m=M, deletion_price=4),
 }
 KS = (5, 10, 25)
 LOSSES = ("occurrences", "pairs")

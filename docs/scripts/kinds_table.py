@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT))
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
+from tests.naive.mixtures import cost  # noqa: E402
 
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "pdanon", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
@@ -27,9 +28,15 @@ DATA_SETS = {
     "bms_webview1": "BMS-WebView-1",
     "foodmart_baskets_1997": "foodmart",
 }
+OTHERS = {
+    "bms_webview2": "BMS-WebView-2",
+    "fimi_t10i4d100k": "T10I4D100K",
+    "quest_t40i10d100k_head10000": "T40I10D100K",
+    "completejourney_baskets_product_type": "completejourney",
+}
 KS = (2, 5, 10, 25, 50)
 M = 2
-PRICE = 10
+PRICE = 4
 KINDS = ("sets", "deletions")
 COLUMNS = (
     "| data | k | sets: least, % | sets, % | deletions: least, % | deletions, % | mixture, % | deleted, % "
@@ -48,6 +55,15 @@ def measured(name: str, k: int) -> list[float]:
     ]
     shares += [results[-1]["occurrences"], results[-1]["suppressed"], *(loss["pairs"] for loss in results)]
     return [100 * share for share in shares]
+
+
+def costs(name: str, k: int) -> list[float]:
+    """Return the costs of sets, deletions and a mixture, by occurrence; and the last by the lower end."""
+    df = frame(name)[["items"]].dropna()
+    results = [df.txanon.anonymize(k=k, m=M)]
+    results += [df.txanon.local_suppression(k=k, m=M, deletion_price=price) for price in (None, PRICE)]
+    found = [cost(result.mapping, PRICE) / result.mapping["support"].sum() for result in results]
+    return [*found, found[-1] / min(found[:-1])]
 
 
 def draw(rows: dict[str, list[list[float]]]) -> None:
@@ -80,6 +96,13 @@ def main() -> None:
         for k, row in zip(KS, shares, strict=True):
             text.append(f"| {label} | {k} | {' | '.join(f'{share:.1f}' for share in row)} |")
     write_section("loss/kinds.md", "kinds", text)
+    text = ["| data | sets | deletions | mixture | of the better end |", "|---" * 5 + "|"]
+    ratios = []
+    for name, label in (DATA_SETS | OTHERS).items():
+        found = costs(name, 5)
+        ratios.append(found[-1])
+        text.append(f"| {label} | {' | '.join(f'{share:.3f}' for share in found)} |")
+    write_section("loss/kinds.md", "costs", [*text, f"| mean | | | | {sum(ratios) / len(ratios):.3f} |"])
 
 
 if __name__ == "__main__":

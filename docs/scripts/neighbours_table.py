@@ -25,7 +25,7 @@ from tests.benchmarks.measure import frame, machine, matrix  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
 DATA_SETS = {"groceries": "Groceries", "uci_msweb_train": "MSWeb", "bms_webview1": "BMS-WebView-1"}
-K, M, PRICE = 5, 2, 10
+K, M, PRICE = 5, 2, 4
 NEAREST, SHOWN, FREQUENT, SAMPLE = 10, 5, 100, 1000
 COLUMNS = "| data | release | similar items, % | of rare items, % | nearest rows, % | hits, % "
 COLUMNS += "| rules kept, % | lost, % | false, % |"

@@ -91,7 +91,7 @@ CASES = {
     "lra, refined": Case(_lra_refined),
     "local_suppression": Case(partial(pdanon.local_suppression, k=K), takes_seed=True),
     "local_suppression, mixture": Case(
-        partial(pdanon.local_suppression, k=K, deletion_price=10), takes_seed=True
+        partial(pdanon.local_suppression, k=K, deletion_price=4), takes_seed=True
     ),
     "local_suppression, nodes": Case(partial(pdanon.local_suppression, k=K, hierarchy=TREE), takes_seed=True),
     "local_suppression, listed": Case(_deletions_listed, takes_seed=True),

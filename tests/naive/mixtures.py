@@ -6,6 +6,7 @@ Items are single letters. A label is an item, or ``(a,b)`` for a set of them.
 from __future__ import annotations
 
 from itertools import combinations
+from math import sqrt
 
 
 def members(label):
@@ -40,3 +41,17 @@ def found(rows, released, k, m):
         for chosen in combinations(sorted(row), size)
     }
     return {each for each in known if 0 < candidates(released, each) < k}
+
+
+def cost(mapping, price):
+    """What the size and the spread of each set cost its published occurrences, and deletions at a price."""
+    root = sqrt(mapping["item"].nunique())
+    published = mapping[mapping["generalized"].notna()]
+    total = price * int(mapping["support"].sum() - published["support"].sum())
+    for label, own in published.groupby(published["generalized"].astype(str)):
+        counts = own.groupby(own["item"].astype(str))["support"].sum().tolist()
+        counts += [0] * (label.count(",") + 1 - len(counts))  # items of the set that are always deleted
+        size, held = len(counts), sum(counts)
+        if size > 1:
+            total += held * (1 + size / root) + sqrt(size * sum(count**2 for count in counts) - held**2)
+    return total

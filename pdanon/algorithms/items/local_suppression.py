@@ -519,10 +519,10 @@ RECORD = Algorithm(
     keeps_type=True,
     ways=(
         Way(KmAnonymity, 120, losses=LOWERED_BY_DELETIONS, floor=_fewest_deleted),
-        Way(KmAnonymity, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
+        Way(KmAnonymity, 121, {"deletion_price": 4}, losses=("singles", "pairs")),
         Way(KmAnonymity, 122, needs="hierarchy"),
         Way(KmAnonymity, 123, {"deletion_price": 1.5}, needs="hierarchy", losses=("pairs", "meaning")),
         Way(PrivacyConstraints, 120, losses=LOWERED_BY_DELETIONS),
-        Way(PrivacyConstraints, 121, {"deletion_price": 10}, losses=("singles", "pairs")),
+        Way(PrivacyConstraints, 121, {"deletion_price": 4}, losses=("singles", "pairs")),
     ),
 )
