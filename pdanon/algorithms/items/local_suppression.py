@@ -362,6 +362,8 @@ def _join_items(
             return
         guarantee = replace(guarantee, m=min(guarantee.m or 3, 3))
     k, first = check_k(guarantee.k), np.arange(itemsets.n_items, dtype=np.int32)
+    if k > itemsets.n_rows:  # no sets are safe
+        return
     options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
     for chance in (*_CHANCES, 0.0):
         prices = price * _expected_deletions(k, chance)

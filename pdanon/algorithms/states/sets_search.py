@@ -254,7 +254,7 @@ class Refinement(TimedSearch):
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
         self._options: dict[str, Any] = {
-            "k": self._guarantee.k,
+            "k": min(self._guarantee.k, index.n_rows + 1),  # there is a price for each support below k
             "largest": largest,
             "loss": price.loss,
             "change": price.change,

@@ -138,6 +138,12 @@ def test_a_mixture_costs_no_more_than_deletions_alone(rows, k, price):
     )
 
 
+def test_a_table_with_fewer_rows_than_k_needs_no_prices():
+    """One for each support below k would take 16 GiB."""
+    with pytest.raises(pdanon.InfeasibleError, match="k is larger than the number of rows"):
+        mixture_of(ROWS, 4, k=2**31 - 1)
+
+
 @pytest.mark.parametrize("price", [1, 4, 10, 1000])
 def test_a_mixture_costs_no_more_than_either_end(price):
     baskets = pdanon.read_parquet(BASKETS)[["items"]]
