@@ -602,7 +602,7 @@ def tradeoff(
         if not {"k", "m"} <= {*parameters_of_guarantee(type(asked))}:
             got, hint = type(asked).__name__, "pass it to pdanon.compare: vary={'guarantee': [...]}"
             raise ParameterError("the guarantee has no k or no m", where="guarantee", got=got, hint=hint)
-    several = [prepare or {}] if prepare is None or isinstance(prepare, Mapping) else [*prepare]
+    several: list[Any] = [*prepare] if isinstance(prepare, (list, tuple)) else [prepare or {}]
     tables = [prepared_of(frame, steps) for steps in several]
     pairs = list(product(tables, _check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")

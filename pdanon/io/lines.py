@@ -442,8 +442,8 @@ def _unite_command(path: Path) -> str:
 
 
 def type_of(column: pd.Series[Any]) -> str | None:
-    """Return the type that all values of a column of text have; None for codes such as 007."""
-    texts = pa.chunked_array([pa.array(column.dropna(), pa.string())])
+    """Return the type that all values of a column have as text; None for codes such as 007."""
+    texts = pa.chunked_array([pa.array(column.dropna().map(str), pa.string())])
     if pc.any(pc.match_substring_regex(texts, _CODE)).as_py():
         return None
     cast = ((kind, _cast(texts, kind)) for kind in NOUNS)
