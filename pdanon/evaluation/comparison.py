@@ -602,8 +602,8 @@ def tradeoff(
         if not {"k", "m"} <= {*parameters_of_guarantee(type(asked))}:
             got, hint = type(asked).__name__, "pass it to pdanon.compare: vary={'guarantee': [...]}"
             raise ParameterError("the guarantee has no k or no m", where="guarantee", got=got, hint=hint)
-    several: list[Any] = [*prepare] if isinstance(prepare, (list, tuple)) else [prepare or {}]
-    tables = [prepared_of(frame, steps) for steps in several]
+    several: list[Any] = [*prepare] if isinstance(prepare, (list, tuple)) else [prepare]
+    tables = [prepared_of(frame, {} if steps is None else steps) for steps in several]
     pairs = list(product(tables, _check_values(k, "k", check_k), _check_values(m, "m", check_finite_m)))
     check_combinations(len(pairs), "k and m")
     if sample is not None:
