@@ -1028,8 +1028,8 @@ def deletions_change_less_than_sets():
         and (rare.round().min(), rare.round().max()) == (56, 92)
         and frequent.drop("T10I4D100K").between(0.55, 5.4).all()
         and frequent["T10I4D100K"].round() == 12
-        and (table["audits"].min(), table["audits"].max()) == (104, 472)
-        and table["s"].max() <= 26
+        and (table["audits"].min(), table["audits"].max()) == (66, 412)
+        and table["s"].max() <= 18
     )
 
 
