@@ -1,10 +1,10 @@
 """Annealing of sets: items move at random between clusters, and rare supports have a price.
 
 The supports of all clusters, pairs and, if needed, triples are exact after each move; with constraints, those
-of their images are. ``lack`` is what rare supports, those in (0, k), lack to k in total. Clusters are safe if
-it is 0.
+of their images are. ``lack`` is the price of rare supports, those in (0, k), in total: by default what they
+lack to k. Clusters are safe if it is 0.
 
-A move costs the change of the loss, plus a penalty for each row that is lacking. The item chooses its new
+A move costs the change of the loss, plus a penalty for each unit of this price. The item chooses its new
 cluster with a probability that falls with these costs. Costs of moves are exact, with an exception: they
 assume that no row of the item contains the new cluster, if it is rare with one or two clusters of the row.
 """
@@ -68,7 +68,7 @@ class Annealing(State):
     # A set of more than one item costs ``(size + change) * held``. If ``change`` is positive, it also costs
     # ``change * sqrt(size * squares - held**2)``. The options are those of `State`, whose clusters are safe.
 
-    # ``prices`` are those of each support below ``k``, in penalties; by default what it lacks to ``k``.
+    # ``prices`` has one for each support below ``k``; by default what it lacks to ``k``.
 
     def __init__(self, *, seed: int, prices: Any = None, **options: Any) -> None:
         State.__init__(self, **options)
