@@ -31,6 +31,7 @@ from cython.cimports.pdanon._kernels.counting import (
     Numbers,
     Rows,
     contains,
+    first_bit,
     int32s,
     int64s,
     rarest,
@@ -254,12 +255,9 @@ class RowSearch:
         left = k
         for word in range(self.n_words):
             both = self.bits[depth, word] & self.bitmaps[own, word]
-            place = word * WORD
-            while both:
-                if both & ONE:
-                    left -= self.weights[place]
-                both >>= ONE
-                place += 1
+            while both and left > 0:
+                left -= self.weights[WORD * word + first_bit(both)]
+                both &= both - 1
             if left <= 0:
                 self.steps += word + 20
                 return False
