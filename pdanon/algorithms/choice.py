@@ -72,7 +72,15 @@ from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.loss import combination_error, with_measure
 from pdanon.recoding.meaning import level_shares, lost_levels
-from pdanon.recoding.release import NamedBound, check_max_loss, excess, refuse_loss, withhold
+from pdanon.recoding.release import (
+    WITH_RISK,
+    NamedBound,
+    check_max_loss,
+    excess,
+    refuse_loss,
+    with_risk,
+    withhold,
+)
 from pdanon.recoding.result import Anonymized, is_refined
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
@@ -231,12 +239,12 @@ def anonymize(
     standard error of the lowest loss, the one that changes the smallest share of the occurrences is returned.
     "NCP" is the mean of ``NCP_relational`` and ``NCP``; there is no "LM".
 
-    More than 400 items are annealed once, in 10 sweeps or more: up to as many as `refine` takes, if these
-    move at most 2**18 items. `refine` anneals twice. It lowers NCP if it cannot lower the requested loss, the
-    balanced loss for losses that need no formula, and the sum of both for ``"meaning"``. Its release counts
-    only if the requested loss is lower, too. If a loss is named, the release that is best by the default loss
-    is refined as well: so it never loses more by the named loss than the default does, without bounds and
-    limits. An almost empty release, or one that is proven for fewer known items than requested, is last.
+    `refine` anneals more than 400 items once, in 0.7 of the sweeps of a call of its own, or in as many as
+    move 2**18 items, but at least 10. It lowers NCP if it cannot lower the requested loss, the balanced loss
+    for losses that need no formula, and the sum of both for ``"meaning"``. Its release counts only if the
+    requested loss is lower, too. If a loss is named, the release that is best by the default loss is refined
+    as well: so it never loses more by the named loss than the default does, without bounds and limits. An
+    almost empty release, or one that is proven for fewer known items than requested, is last.
 
     With a bound on ``named``, all algorithms are tried again with a larger k, half as large again each time,
     and the k between the last two is narrowed down. ``parameters["decided_k"]`` is the larger. The share is
@@ -294,7 +302,7 @@ def anonymize(
         trials.try_all(ways, report)
         if naming is not None:
             trials = _raise_k(trials, ways, report)
-    return trials.outcome()
+        return trials.outcome()
 
 
 def _describe_all(guarantee: Guarantee, described: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
@@ -441,9 +449,13 @@ class _Trials:
 
     def try_all(self, ways: Iterable[Step], report: Report) -> None:
         """Try all configurations."""
-        for step in ways:
-            self.add(step)
-            report(1)
+        token = WITH_RISK.set(not self._counts_risk_last())
+        try:
+            for step in ways:
+                self.add(step)
+                report(1)
+        finally:
+            WITH_RISK.reset(token)
 
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table."""
@@ -631,7 +643,7 @@ class _Trials:
             )
         refuse_loss(self.best.loss, self.best.useless, self.most, self.reached)
         if self.naming is not None:
-            self._refuse_named()
+            self.naming.refuse(self.best, self.reached["named"], self.limit if self.late else None)
             self.best = self.naming.promise(self.best)
         warn_if_useless(self.best.do_not_publish, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
@@ -649,9 +661,16 @@ class _Trials:
         best = self._in_full(best)
         if best is not self.best:
             withhold(best.guarantee.audit(best.frame, self.column), "rows")
+        if self._counts_risk_last():
+            position, *_ = find_columns(self.frame, self.column)
+            best = with_risk(best, encode_column(self.frame, position), position)
         levels = level_shares(best.mapping, self.parameters["hierarchy"]) if "meaning" in best.loss else None
         tried, cut_short = pd.DataFrame(columns), self._describe_limit()
         return replace(best, tried=tried, cut_short=cut_short, bound=bound, levels=levels)
+
+    def _counts_risk_last(self) -> bool:
+        """Return whether the risk is counted of the returned release alone: attackers know all items."""
+        return isinstance(self.parameters["guarantee"], KmAnonymity | PrivacyConstraints)
 
     def _in_full(self, result: Anonymized) -> Anonymized:
         """Return a release with texts in its list column, which has codes for them while others are tried."""
@@ -659,27 +678,6 @@ class _Trials:
             return result  # written with texts
         position, *_ = find_columns(self.frame, self.column, self.parameters.get("private"))
         return replace(result, frame=write_texts(result.frame, position))
-
-    def _refuse_named(self) -> None:
-        """Raise if the best release is above the bound on persons named, or almost empty."""
-        assert self.naming is not None
-        assert self.best is not None
-        named = self.naming.share(self.best)
-        if named <= self.naming.most and not self.best.useless:
-            return
-        got = f"the least that was reached is {self.reached['named']:.4g}"
-        if self.best.useless:
-            got = self.best.useless
-        elif self.late:
-            got += f", within {self.limit:g} seconds"
-        raise InfeasibleError(
-            f"every release names more persons than max_loss allows: {self.naming.most:g}"
-            if named > self.naming.most
-            else "the release keeps almost no information, which max_loss does not allow",
-            where="max_loss",
-            got=got,
-            hint="pass a larger bound on named",
-        )
 
     def _describe_limit(self) -> str:
         """Describe the algorithms that the time limit stopped or skipped."""

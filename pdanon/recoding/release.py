@@ -46,6 +46,8 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 # The columns that the caller of a release of a frame has reviewed, as `pdanon.keep` sets them.
 REVIEWED: ContextVar[tuple[Hashable, ...]] = ContextVar("reviewed", default=())
+# Whether releases have their risk. It takes as long as a fast release, and one of several tried is returned.
+WITH_RISK: ContextVar[bool] = ContextVar("with_risk", default=True)
 
 
 @frozen
@@ -127,7 +129,7 @@ def release(
     # Before the decision, which may take long.
     judged = writer.check_keep(REVIEWED.get() if keep is None else keep)
     decision = decide()
-    risk = decision.risk() if decision.problem is None else None
+    risk = decision.risk() if decision.problem is None and WITH_RISK.get() else None
     parameters = {**decision.parameters, **keep_parameter(judged)}
     decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
     return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
@@ -305,6 +307,16 @@ def refuse_loss(
         raise InfeasibleError(problem, where="max_loss", got=useless, hint=hint)
 
 
+# --- Releases that were tried
+
+
+def with_risk(result: Anonymized, original: Itemsets, position: int) -> Anonymized:
+    """Add the risk to a release without it, given the original of its list column."""
+    targets = np.zeros(original.n_items, np.int64)  # they matter only for items that attackers do not know
+    published = SupportIndex.of(Itemsets.from_series(result.frame.iloc[:, position]))
+    return replace(result, risk=risk_of_lists(result.guarantee, original, targets, published))
+
+
 # --- Persons that an attacker with a sample names
 
 _PERSONS, _SPLITS = 2000, 4
@@ -346,6 +358,22 @@ class NamedBound:
         chances = np.concatenate(guesses)
         return float(chances.mean()) if len(chances) else 0.0
 
+    def refuse(self, result: Anonymized, reached: float, limit: float | None) -> None:
+        """Raise if the best release is above the bound, or almost empty."""
+        # ``reached`` is the lowest share, ``limit`` the seconds that were not enough to try all releases.
+        named = self.share(result)
+        if named <= self.most and not result.useless:
+            return
+        got = f"the least that was reached is {reached:.4g}"
+        if result.useless:
+            got = result.useless
+        elif limit is not None:
+            got += f", within {limit:g} seconds"
+        problem = "the release keeps almost no information, which max_loss does not allow"
+        if named > self.most:
+            problem = f"every release names more persons than max_loss allows: {self.most:g}"
+        raise InfeasibleError(problem, where="max_loss", got=got, hint="pass a larger bound on named")
+
     def promise(self, result: Anonymized) -> Anonymized:
         """Add the share, and audit a release with the promised k, if it was decided with a larger one."""
         decided, result = result.guarantee.k, replace(result, named=self.share(result))  # type: ignore[attr-defined]
@@ -353,9 +381,6 @@ class NamedBound:
             return result
         audit = replace(result.guarantee, k=self.k).audit(result.frame, self.label)  # type: ignore[type-var]
         assert audit.holds, "a support is in (0, k) only if it is in (0, larger k)"
-        items, published = self.attacks[0].itemsets, Itemsets.from_series(result.frame[self.label])
-        targets = np.zeros(items.n_items, np.int64)  # they matter only for items that attackers do not know
-        risk = risk_of_lists(audit.guarantee, items, targets, SupportIndex.of(published))
         lists = [find_column(result.frame, self.label)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IdentifierWarning)  # the release of the promised k had warned
@@ -365,6 +390,5 @@ class NamedBound:
             guarantee=audit.guarantee,
             parameters={**result.parameters, "k": self.k, "decided_k": decided},
             unmodified=unmodified,
-            risk=risk,
             bound=None,  # one for the larger k is none for the promised one: more releases are possible
         )

@@ -43,7 +43,7 @@ _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points
 _STEPS_OF_ALL = 250_000_000
 # A release of more rows takes at least some 50 ms, and 200 ns for each occurrence, or more if m is above 1.
 # Two counts with this number of steps take less than a quarter of this.
-_LEAST_STEPS = 5_000_000
+_LEAST_STEPS = 2_000_000
 _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
 
 
