@@ -9,12 +9,16 @@ from datetime import date
 from pathlib import Path
 
 import matplotlib
+import numpy as np
+import pandas as pd
+from scipy.sparse import triu
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
-from tests.benchmarks.measure import frame, machine  # noqa: E402
+from pdanon.itemsets.codes import Itemsets  # noqa: E402
+from tests.benchmarks.measure import frame, machine, matrix  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.naive.mixtures import cost  # noqa: E402
 
@@ -34,7 +38,10 @@ OTHERS = {
     "quest_t40i10d100k_head10000": "T40I10D100K",
     "completejourney_baskets_product_type": "completejourney",
 }
+LARGE = {"fimi_retail": "retail"}
 KS = (2, 5, 10, 25, 50)
+BANDS = {"5 to 19": (5, 20), "20 to 99": (20, 100), "100 and more": (100, np.inf)}
+PAIRS = 1_000  # drawn from each band
 M = 2
 PRICE = 4
 KINDS = ("sets", "deletions")
@@ -64,6 +71,28 @@ def costs(name: str, k: int) -> list[float]:
     results += [df.txanon.local_suppression(k=k, m=M, deletion_price=price) for price in (None, PRICE)]
     found = [cost(result.mapping, PRICE) / result.mapping["support"].sum() for result in results]
     return [*found, found[-1] / min(found[:-1])]
+
+
+def errors(name: str, k: int) -> dict[str, list[float]]:
+    """Return the mean error of the counts of pairs by band, of three kinds, and of the best by sets."""
+    df = frame(name)[["items"]].dropna()
+    results = [df.txanon.anonymize(k=k, m=M)]
+    results += [df.txanon.local_suppression(k=k, m=M, deletion_price=price) for price in (None, PRICE)]
+    itemsets, rng = Itemsets.from_series(df["items"]), np.random.default_rng(0)
+    rows, items = matrix(itemsets), itemsets.vocabulary.to_numpy(zero_copy_only=False)
+    counts, found = triu(rows.T @ rows, 1).tocoo(), {}
+    for band, (low, high) in BANDS.items():
+        pairs = np.flatnonzero((counts.data >= low) & (counts.data < high))
+        if len(pairs):
+            pairs = rng.choice(pairs, min(len(pairs), PAIRS), replace=False)
+            asked = items[np.stack([counts.row[pairs], counts.col[pairs]], 1)].tolist()
+            workload = pdanon.Workload.from_frame(pd.DataFrame({"items": asked}))
+            modes = ["retained" if result.loss["suppressed"] else "subset" for result in results]
+            own = [
+                workload.are(df, result, mode=mode).are for result, mode in zip(results, modes, strict=True)
+            ]
+            found[band] = [*own, min(own) / own[0]]
+    return found
 
 
 def draw(rows: dict[str, list[list[float]]]) -> None:
@@ -102,7 +131,22 @@ def main() -> None:
         found = costs(name, 5)
         ratios.append(found[-1])
         text.append(f"| {label} | {' | '.join(f'{share:.3f}' for share in found)} |")
-    write_section("loss/kinds.md", "costs", [*text, f"| mean | | | | {sum(ratios) / len(ratios):.3f} |"])
+    write_section("loss/kinds.md", "costs", [*text, f"| mean | | | | {np.mean(ratios):.3f} |"])
+    text, ratios = (
+        [
+            "| data | rows with the pair | sets, % | deletions, % | mixture, % | best / sets |",
+            "|---" * 6 + "|",
+        ],
+        {},
+    )
+    for name, label in (DATA_SETS | OTHERS | LARGE).items():
+        for band, (*shares, ratio) in errors(name, 5).items():
+            ratios.setdefault(band, []).append(ratio)
+            text.append(
+                f"| {label} | {band} | {' | '.join(f'{100 * share:.1f}' for share in shares)} | {ratio:.2f} |"
+            )
+    text += [f"| mean | {band} | | | | {np.mean(found):.2f} |" for band, found in ratios.items()]
+    write_section("loss/kinds.md", "bands", text)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.rules import check_diverse
-from pdanon.algorithms.states.sets_search import Refinement, balanced_costs
+from pdanon.algorithms.states.sets_search import Refinement, balanced_costs, balanced_loss
 from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
@@ -121,11 +121,12 @@ def local_suppression(
     annealed. Then larger rare constraints are broken up, and what is left of one without lost items, if it is
     rare. Equal tables and seeds give equal releases, in any order of the rows.
 
-    With a ``deletion_price``, the sets of `coat` are annealed first as in `refine`, for up to 3 known items
-    (2 if there are more than 640 sets; more than 4,096 are not annealed). A rare itemset costs as many
-    deletions as it has rows, and one of little more than k rows costs some, too. Then each set is deleted
-    like an item, of the mean importance that rows lose with it. Two such mixtures are tried, sets without
-    rare itemsets, and items alone if their bound is low enough. The one that costs least is published.
+    With a ``deletion_price``, the sets of `pcta` or `coat` are annealed first as in `refine`, for up to 3
+    known items (2 if there are more than 640 sets; more than 4,096 are not annealed). A rare itemset costs as
+    many deletions as it has rows, and one of little more than k rows costs some, too. Then each set is
+    deleted like an item, of the mean importance that rows lose with it. Two such mixtures are tried, sets
+    without rare itemsets, and items alone if their bound is low enough. The one that costs least is
+    published.
 
     With a ``hierarchy``, the same search decides which labels of a row rise to the next node with more
     leaves. It is repeated until none rises, as a node may be rare beside other labels. The price of a step is
@@ -361,17 +362,31 @@ def _join_items(
         if guarantee.m == 1:  # there is no rare pair to avoid
             return
         guarantee = replace(guarantee, m=min(guarantee.m or 3, 3))
-    k, first = check_k(guarantee.k), np.arange(itemsets.n_items, dtype=np.int32)
+    k = check_k(guarantee.k)
     if k > itemsets.n_rows:  # no sets are safe
         return
-    options: Any = {"first": first, "weights": None, "blocks": None, "spare": 0, "least_first": True}
     for chance in (*_CHANCES, 0.0):
         prices = price * _expected_deletions(k, chance)
         counted = replace(guarantee, k=len(prices))
-        safe, problem = merge_items(itemsets, counted, report, **options)
-        if problem is None:
+        safe = _safe_sets(itemsets, counted, report)
+        if safe is not None:
             search = Refinement(itemsets, safe, counted, loss="balanced", quick=True)
             yield search.anneal_at(prices, seed, report) if chance else search.lowest_sets()
+
+
+def _safe_sets(
+    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, report: Report
+) -> Codes | None:
+    """Return the set of each item in the better of the releases of `pcta` and `coat`, if there is one."""
+    first, supports = np.arange(itemsets.n_items, dtype=np.int32), SupportIndex.of(itemsets).singles
+
+    def loss(sets: Codes) -> float:
+        return balanced_loss(sets, supports, np.bincount(sets)[sets] > 1, itemsets.n_items)
+
+    tried = (
+        merge_items(itemsets, guarantee, report, first=first, least_first=each) for each in (False, True)
+    )
+    return min((sets for sets, problem in tried if problem is None), key=loss, default=None)
 
 
 def _expected_deletions(k: int, chance: float) -> Floats:

@@ -150,8 +150,7 @@ def test_a_mixture_costs_no_more_than_either_end(price):
     ends = [baskets.txanon.anonymize(k=5), baskets.txanon.local_suppression(k=5)]
     least = min(mixtures.cost(end.mapping, price) for end in ends)
     result = baskets.txanon.local_suppression(k=5, deletion_price=price)
-    # The sets that `anonymize` refines have another random order of items.
-    assert mixtures.cost(result.mapping, price) <= (0.97 if 1 < price < 1000 else 1.01) * least
+    assert mixtures.cost(result.mapping, price) <= (0.97 if 1 < price < 1000 else 1 + 1e-9) * least
 
 
 def test_the_price_leads_from_deletions_to_sets():
