@@ -271,13 +271,17 @@ class WriteError(FormatError, OSError):
 
 
 class Draft:
-    """A temporary file or directory in the directory of its target, which it will replace."""
+    """A temporary file or directory that will replace its target: beside a path, or to be sent to a URI."""
 
     # Its process holds a lock. The next draft of the target removes one that a killed process left without a
     # lock, but only of this host: not every file system shows locks of others.
 
-    def __init__(self, target: Path, *, directory: bool = False, confidential: bool = False) -> None:
-        self.target = self.path = target
+    def __init__(self, target: Path | str, *, directory: bool = False, confidential: bool = False) -> None:
+        self.target = target
+        if isinstance(target, str):
+            name = sha256(target.encode()).hexdigest()[:16]
+            target = Path(tempfile.gettempdir(), f"pdanon-{name}")
+        self.path = target
         self._mode = _OWNER if confidential else 0o666  # of a new target, before the umask
         if target in _OWN:
             return
@@ -288,7 +292,10 @@ class Draft:
         next(path for path in names if self._create(path, directory))
 
     def publish(self) -> None:
-        """Replace the target atomically, and keep its permissions."""
+        """Replace a path atomically, and keep its permissions; or write the draft to its URI."""
+        if isinstance(self.target, str):
+            upload = upload_directory if self.path.is_dir() else upload_file
+            return upload(self.path, self.target)
         if self.path == self.target:
             return
         with suppress(FileNotFoundError):
@@ -338,34 +345,6 @@ class Draft:
             raise
         self.path = path
         return True
-
-
-class Upload:
-    """A temporary file or directory of this machine, which will be written to a URI."""
-
-    def __init__(self, target: str, *, directory: bool = False) -> None:
-        self.target = target
-        name = sha256(target.encode()).hexdigest()[:16]
-        self._draft = Draft(Path(tempfile.gettempdir(), f"pdanon-{name}"), directory=directory)
-        self.path = self._draft.path
-        self._upload = upload_directory if directory else upload_file
-
-    def publish(self) -> None:
-        """Write the file or the directory to its URI."""
-        self._upload(self.path, self.target)
-
-    def remove(self) -> None:
-        """Remove the temporary file or directory."""
-        self._draft.remove()
-
-
-def create_draft(
-    target: Path | str, *, directory: bool = False, confidential: bool = False
-) -> Draft | Upload:
-    """Create a draft of a path, or of the URI of another machine."""
-    if isinstance(target, str):
-        return Upload(target, directory=directory)
-    return Draft(target, directory=directory, confidential=confidential)
 
 
 def hidden_path(target: Path, end: str) -> Path:
@@ -480,12 +459,12 @@ def replace_files(
     # given. Only their owner may read new files that are confidential.
     paths = list(paths)
     targets = [_real_path(check_path(path), confidential=path in confidential) for path in paths]
-    drafts: list[Draft | Upload] = []
+    drafts: list[Draft] = []
     try:
         for path, target in zip(paths, targets, strict=True):
             check_replaceable(target, overwrite=overwrite)
             with name_in_errors(target):
-                drafts.append(create_draft(target, confidential=path in confidential))
+                drafts.append(Draft(target, confidential=path in confidential))
         yield [draft.path for draft in drafts]
         for draft in drafts:
             with name_in_errors(draft.target):
@@ -509,7 +488,7 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
         hint = "choose another name; nothing was written"
         raise ParameterError("the directory exists", where=str(target), hint=hint)
     with name_in_errors(target):
-        draft = create_draft(target, directory=True)
+        draft = Draft(target, directory=True)
     try:
         yield draft.path
         with name_in_errors(target):

@@ -22,7 +22,7 @@ from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, read_safely
 from pdanon.io.files import (
-    create_draft,
+    Draft,
     directory_of_others,
     display_path,
     is_at,
@@ -445,7 +445,7 @@ def draft_target(target: Path | str, before: Callable[[], object], *, directory:
     """Create a temporary file or directory that becomes the target if the block ends without an error."""
     # ``before`` is called when everything is written, before the target gets its name.
     with report_write_errors(target):
-        draft = create_draft(target, directory=directory)
+        draft = Draft(target, directory=directory)
         try:
             yield draft.path
             if is_taken(target):
