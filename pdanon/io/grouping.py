@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -224,26 +225,14 @@ def group_lines(
         hint = "leave out by and item: the table has lists already"
         raise ItemsetDtypeError("the item column holds lists", where=f"column {item!r}", hint=hint)
     _refuse_nested(schema, by, "by")
-    with _database(target, memory) as database:
-        _load(database, _clean(batches, schema, item), schema, source)
-        _check(database, by, keep)
-        persons = ", ".join(map(_quote, by))
-        values = "".join(f", max({_quote(name)}) AS {_quote(name)}" for name in keep)
-        # In the order of a hash, a row does not show the rank of its person among the persons.
-        sorted_lines = database.sql(f"""
-            SELECT {", ".join(map(_quote, (*by, item, *keep)))} FROM (
-                SELECT DISTINCT {persons}, {_quote(item)} FROM lines
-            ) JOIN (SELECT {persons}{values} FROM lines GROUP BY {persons}) USING ({persons})
-            ORDER BY hash({persons}), {persons}, {_quote(item)}""")
-        reader = pa.RecordBatchReader.from_stream(sorted_lines)
-        restored = _restore(reader.schema.empty_table(), schema, [*keep, item]).schema
-        kinds = [*map(restored.field, keep), pa.field(item, pa.list_(restored.field(item).type))]
-        with (
-            replace_file(target, confidential=True) as draft,
-            pq.ParquetWriter(draft, pa.schema(kinds)) as writer,
-        ):
-            for table in _rows(_merge(reader), schema, by, item, keep):
-                writer.write_table(table)
+    lines = _clean(batches, schema, item)
+    with (
+        _gather(target, memory, lines, schema, source, by, item, keep) as rows,
+        replace_file(target, confidential=True) as draft,
+        pq.ParquetWriter(draft, (first := next(rows)).schema) as writer,
+    ):
+        for table in chain([first], rows):
+            writer.write_table(table)
     return notes
 
 
@@ -372,37 +361,35 @@ def _restore(table: pa.Table, schema: pa.Schema, names: Iterable[str]) -> pa.Tab
 
 
 @contextmanager
-def _database(target: Path, memory: str) -> Iterator[Any]:
-    """Open a database in a new directory beside the target, which only its owner can read."""
+def _database(
+    near: Path, memory: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema, source: Path | str
+) -> Iterator[Any]:
+    """Store lines in a database in a new directory beside a path, which only its owner can read."""
     try:
         import duckdb
     except ImportError:
         raise ParameterError("lines are grouped by the package duckdb", hint="pip install duckdb") from None
-    directory = tempfile.mkdtemp(prefix=".pdanon-", dir=target.absolute().parent)
+    failures: list[PdanonError] = []
+
+    def note_failures() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except PdanonError as error:  # which does not pass through DuckDB
+            failures.append(error)
+            raise
+
+    directory = tempfile.mkdtemp(prefix=".pdanon-", dir=near.absolute().parent)
     try:
         with duckdb.connect(os.path.join(directory, "lines.duckdb")) as database:
             _run(lambda: database.execute("SET memory_limit = ?", [memory]), memory)
             database.execute("SET temp_directory = ?", [directory])
             database.execute("SET preserve_insertion_order = false")
             database.execute("SET enable_progress_bar = false")  # which is part of the standard output
+            database.register("batches", _store(note_failures(), schema))
+            _run(lambda: database.execute("CREATE TABLE lines AS SELECT * FROM batches"), source, failures)
             yield database
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def _load(database: Any, batches: Iterable[pa.RecordBatch], schema: pa.Schema, where: Path | str) -> None:
-    """Store batches in a table of lines. Their own error does not pass through DuckDB, so it is noted."""
-    failures: list[PdanonError] = []
-
-    def note_failures() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from batches
-        except PdanonError as error:
-            failures.append(error)
-            raise
-
-    database.register("batches", _store(note_failures(), schema))
-    _run(lambda: database.execute("CREATE TABLE lines AS SELECT * FROM batches"), where, failures)
 
 
 def _run(query: Callable[[], object], where: Path | str, failures: Sequence[PdanonError] = ()) -> None:
@@ -446,21 +433,42 @@ def gather_units(
     _refuse_nested(schema, [unit], "unit")
     batches: Iterable[pa.RecordBatch] = _row_groups(tree, schema)
     batches = batches if as_shown else _clean(batches, schema, item)
-    with _database(near, MEMORY) as database:
-        _load(database, batches, schema, tree.root)
-        _check(database, [unit], [], where="unit", single=not as_shown)
+    options = {"where": "unit", "single": not as_shown, "repeats": repeats}
+    with _gather(near, MEMORY, batches, schema, tree.root, [unit], item, **options) as rows:
+        yield (table.column(item).combine_chunks() for table in rows)
+
+
+@contextmanager
+def _gather(
+    near: Path,
+    memory: str,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    source: Path | str,
+    by: list[str],
+    item: str,
+    keep: Sequence[str] = (),
+    *,
+    where: str = "by",
+    single: bool = True,
+    repeats: bool = False,
+) -> Iterator[Iterator[pa.Table]]:
+    """Sort lines on disk, and yield the rows of persons, some at a time; at least one table."""
+    with _database(near, memory, batches, schema, source) as database:
+        _check(database, by, keep, where, single=single)
         value = _quote(item)
         if pa.types.is_floating(schema.field(item).type):  # integers that pandas stores as floats
             is_part = f"NOT (abs({value}) < {2**53} AND {value} = floor({value}))"  # not exact as an integer
             (n_parts,) = _count(database, f"SELECT count(*) FILTER (WHERE {is_part}) FROM lines")
             value = value if n_parts else f"CAST({value} AS BIGINT)"
-        person, distinct = _quote(unit), "" if repeats else "DISTINCT"
+        persons, distinct = ", ".join(map(_quote, by)), "" if repeats else "DISTINCT"
+        values = "".join(f", max({_quote(name)}) AS {_quote(name)}" for name in keep)
+        kept = f"JOIN (SELECT {persons}{values} FROM lines GROUP BY {persons}) USING ({persons})"
+        # In the order of a hash, a row does not show the rank of its person among the persons.
         found = database.sql(f"""
-            SELECT * FROM (SELECT {distinct} {person}, {value} AS {_quote(item)} FROM lines)
-            ORDER BY hash({person}), {person}, {_quote(item)}""")
-        sorted_lines = _merge(pa.RecordBatchReader.from_stream(found))
-        tables = _rows(sorted_lines, schema, [unit], item)
-        yield (table.column(item).combine_chunks() for table in tables)
+            SELECT * FROM (SELECT {distinct} {persons}, {value} AS {_quote(item)} FROM lines)
+            {kept if keep else ""} ORDER BY hash({persons}), {persons}, {_quote(item)}""")
+        yield _rows(pa.RecordBatchReader.from_stream(found), schema, by, item, keep)
 
 
 def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -479,8 +487,9 @@ def _check(
     """Check that each line has a person, that persons have several lines, and that kept values agree."""
     persons = ", ".join(map(_quote, by))
     lacking = " OR ".join(f"{_quote(name)} IS NULL" for name in by)
-    n_lines, n_unknown = _count(database, f"SELECT count(*), count(*) FILTER (WHERE {lacking}) FROM lines")
-    (n_persons,) = _count(database, f"SELECT count(*) FROM (SELECT DISTINCT {persons} FROM lines)")
+    distinct = f"(SELECT count(*) FROM (SELECT DISTINCT {persons} FROM lines))"
+    counts = f"SELECT count(*), count(*) FILTER (WHERE {lacking}), {distinct} FROM lines"
+    n_lines, n_unknown, n_persons = _count(database, counts)
     refuse_unknown_persons(n_unknown, n_lines, None, where)
     if single:
         refuse_single_lines(n_lines, n_persons, where)
@@ -505,10 +514,10 @@ def _quote(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _merge(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
     """Merge batches to tables of about as many lines as are written together."""
     waiting: list[pa.RecordBatch] = []
-    for batch in batches:
+    for batch in reader:
         waiting.append(batch)
         if sum(map(len, waiting)) >= _LINES:
             yield pa.Table.from_batches(waiting)
@@ -518,27 +527,26 @@ def _merge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def _rows(
-    stored: Iterable[pa.Table], schema: pa.Schema, by: list[str], item: str, keep: Sequence[str] = ()
+    reader: pa.RecordBatchReader, schema: pa.Schema, by: list[str], item: str, keep: Sequence[str]
 ) -> Iterator[pa.Table]:
     """Yield rows with lists for sorted lines: consecutive lines with the same person are one row."""
-    rest: pa.Table | None = None
-    for each in stored:
-        table = _restore(each, schema, [*keep, item])
-        lines = (table if rest is None else pa.concat_tables([rest, table])).combine_chunks()
+    columns = [*keep, item]
+    rest = _restore(reader.schema.empty_table(), schema, columns)
+    for each in _merge(reader):
+        lines = pa.concat_tables([rest, _restore(each, schema, columns)]).combine_chunks()
         starts = _starts(lines, by)
         yield _lists(lines.slice(0, int(starts[-1])), starts[:-1], item, keep)
         rest = lines.slice(int(starts[-1]))
-    if rest is not None:
-        yield _lists(rest, np.zeros(1, np.int64), item, keep)
+    yield _lists(rest, _starts(rest, by), item, keep)
 
 
 def _starts(lines: pa.Table, by: list[str]) -> Numbers:
     """Return the first line of each person."""
     changed = np.zeros(len(lines), np.bool_)
-    changed[0] = True
+    changed[:1] = True
     for name in by:
         values = lines.column(name)
-        changed[1:] |= pc.not_equal(values.slice(1), values.slice(0, len(lines) - 1)).to_numpy()
+        changed[1:] |= pc.not_equal(values[1:], values[:-1]).to_numpy()
     return np.flatnonzero(changed)
 
 

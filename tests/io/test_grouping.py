@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import SECRET
 from hypothesis import given, strategies as st
@@ -122,7 +123,25 @@ def test_without_the_package_it_is_named(monkeypatch):
         stream.from_long("lines.parquet", "rows.parquet", by="who", item="what")
 
 
+@pytest.mark.parametrize("whats", [[1.0, 2.0, None], [1.5, 2.0, None]])
+def test_integers_that_are_stored_as_floats_are_integers_again(whats):
+    lines = pd.DataFrame({"who": [1, 1, 2], "what": whats})
+    lines.to_parquet("floats.parquet")
+    stream.from_long("floats.parquet", "rows.parquet", by="who", item="what")
+    expected = pdanon.from_long(lines, by="who", item="what")["what"]
+    found = pdanon.read_parquet("rows.parquet")["what"]
+    assert found.dtype.pyarrow_dtype.value_type == expected.dtype.pyarrow_dtype.value_type
+    assert sorted(map(list, found)) == sorted(map(list, expected))
+
+
+def test_no_lines_are_no_rows():
+    LINES.iloc[:0].to_parquet("empty.parquet", index=False)
+    stream.from_long("empty.parquet", "rows.parquet", by="who", item="what", keep=["shop"])
+    assert pdanon.read_parquet("rows.parquet").shape == (0, 2)
+
+
 def test_the_database_prints_no_progress(tmp_path):
-    with grouping._database(tmp_path / "target", "1GB") as database:
+    empty = pa.schema({"who": pa.int64()})
+    with grouping._database(tmp_path / "target", "1GB", [], empty, "source") as database:
         shown = database.execute("SELECT current_setting('enable_progress_bar')").fetchall()
     assert shown == [(False,)]
