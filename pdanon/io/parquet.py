@@ -89,19 +89,9 @@ def leaves_by_column(schema: pa.Schema) -> list[range]:
     >>> leaves_by_column(pa.schema(kinds))
     [range(0, 1), range(1, 3)]
     """
-    ends = accumulate((_count_leaves(field.type) for field in schema), initial=0)
+    counts = (len(_count_values(pa.nulls(0, kind))) for kind in schema.types)
+    ends = accumulate(counts, initial=0)
     return [range(start, end) for start, end in pairwise(ends)]
-
-
-def _count_leaves(kind: pa.DataType) -> int:
-    if isinstance(kind, pa.BaseExtensionType):
-        return _count_leaves(kind.storage_type)
-    if is_list_type(kind):
-        return _count_leaves(kind.value_type)
-    if pa.types.is_struct(kind) or pa.types.is_map(kind):
-        fields = [kind.key_field, kind.item_field] if pa.types.is_map(kind) else kind
-        return sum(_count_leaves(field.type) for field in fields)
-    return 1
 
 
 def _check_values(table: pa.Table, leaves: list[range], group: pq.RowGroupMetaData, where: str) -> None:
