@@ -8,8 +8,7 @@ import json
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
@@ -154,115 +153,106 @@ class Entry(NamedTuple):
     identity: Hashable  # equal for all paths that lead there: device and inode, or else the path
 
 
-@dataclass(eq=False, slots=True)
-class Listing:
-    """The files of a directory and its subdirectories, or those that match patterns."""
+def list_files(
+    filesystem: fs.FileSystem, root: str, patterns: tuple[str, ...] = ()
+) -> tuple[list[str], set[str]]:
+    """List the files of a directory and its subdirectories, or those that match patterns, level by level.
 
-    # Listing fails if there are no files, a directory cannot be read, two paths lead to a file, or a file
-    # would be ignored. The message counts these by kind.
-
-    filesystem: fs.FileSystem
-    root: str
-    patterns: tuple[str, ...] = ()  # of names, level by level; if empty, all files
-    names: list[str] = field(default_factory=list, init=False)  # relative to the root, in order
-    # real local ones in which a new file would belong to the listing
-    directories: set[str] = field(default_factory=set, init=False)
-    _known: set[Hashable] = field(default_factory=set, init=False)
-    _refused: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
-
-    def __post_init__(self) -> None:
-        if is_local(self.filesystem):  # all directories above, so that a link back up is refused at once
-            above = os.path.realpath(self.root)
-            while above not in self._known:
-                self._known |= {above, _local_entry(above).identity}
-                above = os.path.dirname(above)
-        waiting = visited = [""]
-        while waiting:
-            waiting = [name for below in waiting for name in self._visit(below)]
-            visited = visited + waiting
-        self.names.sort()
-        within = {str(above) for name in self.names for above in PurePosixPath(name).parents}
-        for name in visited:
-            if _is_parquet(name) and name not in within and not self.patterns:
-                self._refused[_EMPTY].append(name)
-        # Logs are also searched above the root, and above the targets of links.
-        paths = [f"{self.root}/"]
-        if is_local(self.filesystem):
-            files = [f"{self.root}/{name}" for name in self.names]
-            paths += [f"{directory}/" for directory in self.directories]
-            paths += [os.path.realpath(file) for file in files if os.path.islink(file)]
-        self._refused[_VERSIONS] = sorted({*self._refused[_VERSIONS], *_logs_above(self.filesystem, paths)})
-        self._check()
-
-    def _visit(self, below: str) -> Iterator[str]:
-        """Add the files of a directory, and yield the subdirectories to visit next."""
-        directory = f"{self.root}/{below}".rstrip("/")
+    Return their names relative to the root, in order, and the real local directories in which a new file
+    would belong to them.
+    """
+    # It fails if there are no files, a directory cannot be read, two paths lead to a file, or a file would be
+    # ignored. The message counts these by kind.
+    names, directories, visited = list[str](), set[str](), [""]
+    refused: dict[str, list[str]] = defaultdict(list)
+    known = _identities_above(root) if is_local(filesystem) else set()
+    for below in visited:  # which grows
+        directory = f"{root}/{below}".rstrip("/")
         depth = len(PurePosixPath(below).parts)
-        last = not self.patterns or depth + 1 == len(self.patterns)
-        if last and is_local(self.filesystem):
-            self.directories.add(os.path.realpath(directory or "/"))
-
-        def is_included(name: str) -> bool:
-            matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
-            if name == INCOMPLETE:
-                self._refused[_UNFINISHED].append(f"{directory}/{name}".lstrip("/"))
-            if name in _LOGS and _is_log(self.filesystem, f"{directory}/{name}"):
-                self._refused[_VERSIONS].append(f"{directory}/{name}")
-            return matches and not name.startswith((".", "_"))
-
-        where = display_path(directory, self.filesystem)
-        for found in read_safely(lambda: self._list_entries(directory, is_included), where, "Parquet"):
+        pattern = patterns[depth] if patterns else "*"
+        last = not patterns or depth + 1 == len(patterns)
+        if last and is_local(filesystem):
+            directories.add(os.path.realpath(directory or "/"))
+        for found in _list_entries(filesystem, directory, pattern, refused):
             name = f"{below}/{found.name}".lstrip("/")
-            deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
+            deeper = found.kind == fs.FileType.Directory and not (patterns and last)
             if not last and found.kind in (fs.FileType.File, fs.FileType.Unknown):
                 continue  # the pattern has more levels
-            if problem := self._problem(found, deeper=deeper):
-                self._refused[problem].append(name)
-            elif deeper:
-                yield name
+            if not is_utf8(found.name):
+                refused[_NAME].append(name)
+            elif not deeper and (found.kind != fs.FileType.File or not _is_parquet(found.name)):
+                refused[_UNREAD[found.kind]].append(name)
+            elif found.identity in known:
+                refused[_TWICE].append(name)
             else:
-                self.names.append(name)
+                known.add(found.identity)
+                (visited if deeper else names).append(name)
+    names.sort()
+    within = {str(above) for name in names for above in PurePosixPath(name).parents}
+    if empty := [name for name in visited if _is_parquet(name) and name not in within and not patterns]:
+        refused[_EMPTY] = empty
+    # Logs are also searched above the root, and above the targets of links.
+    paths = [f"{root}/"]
+    if is_local(filesystem):
+        files = [f"{root}/{name}" for name in names]
+        paths += [f"{directory}/" for directory in directories]
+        paths += [os.path.realpath(file) for file in files if os.path.islink(file)]
+    if logs := {*refused.get(_VERSIONS, ()), *_logs_above(filesystem, paths)}:
+        refused[_VERSIONS] = sorted(logs)
+    _refuse_entries(refused, names, display_path("/".join((root, *patterns)), filesystem))
+    return names, directories
 
-    def _list_entries(self, directory: str, is_included: Callable[[str], bool]) -> list[Entry]:
-        """List the included entries of a directory."""
-        if is_local(self.filesystem):
+
+def _identities_above(root: str) -> set[Hashable]:
+    """Return the identities of a local directory and all above it: links back up are refused at once."""
+    above, known = os.path.realpath(root), set[Hashable]()
+    while above not in known:
+        known |= {above, _local_entry(above).identity}
+        above = os.path.dirname(above)
+    return known
+
+
+def _list_entries(
+    filesystem: fs.FileSystem, directory: str, pattern: str, refused: dict[str, list[str]]
+) -> list[Entry]:
+    """List the entries of a directory that match a pattern and are not hidden; note marks among all."""
+
+    def is_included(name: str) -> bool:
+        if name == INCOMPLETE:
+            refused[_UNFINISHED].append(f"{directory}/{name}".lstrip("/"))
+        if name in _LOGS and _is_log(filesystem, f"{directory}/{name}"):
+            refused[_VERSIONS].append(f"{directory}/{name}")
+        return fnmatchcase(name, pattern) and not name.startswith((".", "_"))
+
+    def read() -> list[Entry]:
+        if is_local(filesystem):
             names = sorted(filter(is_included, os.listdir(directory or "/")))
             return [_local_entry(f"{directory}/{name}") for name in names]
-        infos = self.filesystem.get_file_info(fs.FileSelector(directory))
+        infos = filesystem.get_file_info(fs.FileSelector(directory))
         return [_remote_entry(info) for info in infos if is_included(info.base_name)]
 
-    def _problem(self, found: Entry, *, deeper: bool) -> str | None:
-        """Return why an entry cannot be read or visited, or None."""
-        if not is_utf8(found.name):
-            return _NAME
-        if not deeper and (found.kind != fs.FileType.File or not _is_parquet(found.name)):
-            return _UNREAD[found.kind]
-        if found.identity in self._known:
-            return _TWICE
-        self._known.add(found.identity)
-        return None
+    return read_safely(read, display_path(directory, filesystem), "Parquet")
 
-    def _check(self) -> None:
-        """Refuse sources with entries that would be counted twice or ignored."""
-        refused = {kind: names for kind, names in self._refused.items() if names}
-        counts = [f"{len(names)} {kind}, such as {min(names)}" for kind, names in refused.items()]
-        if _TWICE in refused:
-            problem = "the same rows would be read twice"
-            hint = "remove links, so that one path leads to each file"
-        elif _VERSIONS in refused:
-            problem, hint = _REPLACED, _REPLACED_HINT
-        elif _UNFINISHED in refused:
-            problem = "a release is incomplete"
-            hint = "wait until it is written; if its process was killed, remove it and write it again"
-        elif not self.names:
-            problem = "there is no Parquet file"
-            hint = f"rename the files: they must end in {_SUFFIX}, and must not begin with '.' or '_'"
-        else:
-            problem = "not everything in the source can be read"
-            hint = f"pass a pattern that matches only Parquet files, such as 'baskets/*{_SUFFIX}'"
-        if counts or not self.names:
-            where = display_path("/".join((self.root, *self.patterns)), self.filesystem)
-            raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
+
+def _refuse_entries(refused: dict[str, list[str]], names: list[str], where: str) -> None:
+    """Refuse sources with entries that would be counted twice or ignored."""
+    if _TWICE in refused:
+        problem = "the same rows would be read twice"
+        hint = "remove links, so that one path leads to each file"
+    elif _VERSIONS in refused:
+        problem, hint = _REPLACED, _REPLACED_HINT
+    elif _UNFINISHED in refused:
+        problem = "a release is incomplete"
+        hint = "wait until it is written; if its process was killed, remove it and write it again"
+    elif not names:
+        problem = "there is no Parquet file"
+        hint = f"rename the files: they must end in {_SUFFIX}, and must not begin with '.' or '_'"
+    else:
+        problem = "not everything in the source can be read"
+        hint = f"pass a pattern that matches only Parquet files, such as 'baskets/*{_SUFFIX}'"
+    if refused or not names:
+        counts = [f"{len(each)} {kind}, such as {min(each)}" for kind, each in refused.items()]
+        raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
 
 
 def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:

@@ -35,10 +35,10 @@ from pdanon.io.files import (
     sync_file,
 )
 from pdanon.io.parquet import (
-    Listing,
     check_current,
     entry_of,
     leaves_by_column,
+    list_files,
     open_parquet,
     read_row_group,
     split_pattern,
@@ -88,8 +88,8 @@ class ParquetTree:
         else:
             pattern = path if kind == fs.FileType.NotFound else None
             root, patterns = (path, ()) if pattern is None else split_pattern(path)
-            listing = Listing(filesystem, root, patterns)
-            tree = cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
+            names, directories = list_files(filesystem, root, patterns)
+            tree = cls(filesystem, root, names, pattern, frozenset(directories))
         return replace(tree, found=tree.stamps())
 
     @classmethod

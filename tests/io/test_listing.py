@@ -20,7 +20,7 @@ import pdanon
 from examples import examples
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
-from pdanon.io.parquet import Listing
+from pdanon.io.parquet import list_files
 from pdanon.io.tables import read_weights, write_plain
 from pdanon.io.trees import ParquetTree
 
@@ -364,8 +364,8 @@ def test_a_remote_listing_is_checked_alike(root):
     (root / "note.txt").touch()
     remote = fs.SubTreeFileSystem(str(root), fs.LocalFileSystem())
     with pytest.raises(FormatError, match="1 files that do not end in"):
-        Listing(remote, "")
-    assert Listing(remote, "", ("*.parquet",)).names == ["a.parquet"]
+        list_files(remote, "")
+    assert list_files(remote, "", ("*.parquet",))[0] == ["a.parquet"]
 
 
 # --- Names that are not text
