@@ -27,7 +27,6 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
     cause_of,
-    did_you_mean,
 )
 from pdanon.io.files import check_encoding, check_name, replace_file
 from pdanon.io.lines import (
@@ -35,7 +34,7 @@ from pdanon.io.lines import (
     cast_columns,
     cast_schema,
     check_fields,
-    check_typed,
+    check_present,
     check_types,
     delimiter_of,
     is_text,
@@ -249,7 +248,7 @@ def _open(
             raise ParameterError("types is only for CSV", where=str(source), hint=hint)
         tree = ParquetTree.find(source)
         schema = tree.schema()
-        _check_present(columns, schema.names, source)
+        check_present(columns, schema.names, source)
         schema = pa.schema([_decoded(schema.field(name)) for name in columns])
         return _row_groups(tree, schema), schema, ()
     path = Path(source)
@@ -259,8 +258,7 @@ def _open(
     reader = lines.read_safely(lambda: pa_csv.open_csv(path, **lines.options()))
     header = lines.read_safely(lambda: reader.schema.names)  # which may be no text
     check_fields(header, mark, path)
-    _check_present(columns, header, source)
-    check_typed(types, header, path)
+    check_present([*columns, *types], header, source)
     schema = cast_schema(pa.schema([reader.schema.field(name) for name in columns]), types)
     return _read_text(reader, columns, types, lines), schema, notes
 
@@ -306,13 +304,6 @@ def _row_groups(tree: ParquetTree, schema: pa.Schema) -> Iterator[pa.RecordBatch
     for file, number in tree.groups():
         table = file.read(number, schema.names).select(schema.names).cast(schema)
         yield from map(_without_nan, table.to_batches())
-
-
-def _check_present(columns: Iterable[str], known: list[str], source: Path | str) -> None:
-    for name in columns:
-        if known.count(name) != 1:
-            what = "exists twice" if name in known else "does not exist"
-            raise ColumnError(f"column {name!r} {what}", where=str(source), hint=did_you_mean(name, known))
 
 
 def _clean(batches: Iterable[pa.RecordBatch], schema: pa.Schema, item: str) -> Iterator[pa.RecordBatch]:
@@ -424,7 +415,7 @@ def gather_units(
     # person are kept. With ``as_shown``, for audits, items are read exactly as they are written. Otherwise
     # blanks around a text are removed.
     schema = tree.schema()
-    _check_present([unit, item], schema.names, tree.display_path(tree.names[0]))
+    check_present([unit, item], schema.names, tree.display_path(tree.names[0]))
     schema = pa.schema([_decoded(schema.field(name)) for name in (unit, item)])
     refuse_list_units(unit, is_list=is_list_type(schema.field(unit).type))
     if is_list_type(schema.field(item).type):
@@ -433,7 +424,7 @@ def gather_units(
     _refuse_nested(schema, [unit], "unit")
     batches: Iterable[pa.RecordBatch] = _row_groups(tree, schema)
     batches = batches if as_shown else _clean(batches, schema, item)
-    options = {"where": "unit", "single": not as_shown, "repeats": repeats}
+    options: dict[str, Any] = {"where": "unit", "single": not as_shown, "repeats": repeats}
     with _gather(near, MEMORY, batches, schema, tree.root, [unit], item, **options) as rows:
         yield (table.column(item).combine_chunks() for table in rows)
 

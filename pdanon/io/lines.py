@@ -33,10 +33,10 @@ from pdanon.errors import (
     remedy_of,
     warn,
 )
-from pdanon.io.files import check_encoding, check_name, line_not_in
+from pdanon.io.files import check_encoding, check_name, line_not_in, suffix_of
 from pdanon.io.parquet import read_parquet, to_frame
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.validation import check_delimiter, check_known, is_uri, quote_word
+from pdanon.itemsets.validation import check_delimiter, check_known, quote_word
 
 _Content = TypeVar("_Content")
 
@@ -63,8 +63,7 @@ def is_lines(path: str | Path) -> bool:
 
 def is_parquet(path: str | Path) -> bool:
     """Return whether the name of a file is that of Parquet. The query of a URI is ignored."""
-    name = str(path).partition("?")[0] if is_uri(path) else str(path)
-    return name.lower().endswith(".parquet")
+    return suffix_of(path) == ".parquet"
 
 
 def read_lines(
@@ -192,7 +191,7 @@ class TextLines:
         check_names(table.column_names, self.path)
         if not ragged and any(map(spans_lines, table.columns)):
             self.check_quotes()
-        check_typed(types, table.column_names, self.path)
+        check_present(types, table.column_names, self.path)
         return cast_columns(table, types, self.path, self.line_of)
 
     def parse(self) -> pa.Table:
@@ -373,10 +372,12 @@ def check_types(types: Mapping[str, str] | None, where: str) -> dict[str, str]:
     return dict(types or {})
 
 
-def check_typed(types: Mapping[str, str], names: list[str], path: Path) -> None:
-    """Check that all columns with a requested type exist."""
-    for name in (name for name in types if name not in names):
-        raise ColumnError(f"column {name!r} does not exist", where=str(path), hint=did_you_mean(name, names))
+def check_present(columns: Iterable[str], known: Sequence[str], path: Path | str) -> None:
+    """Check that a file has each of some columns once."""
+    for name in columns:
+        if known.count(name) != 1:
+            what = "exists twice" if name in known else "does not exist"
+            raise ColumnError(f"column {name!r} {what}", where=str(path), hint=did_you_mean(name, known))
 
 
 def cast_columns(
@@ -496,7 +497,7 @@ def read_json_lines(path: Path, types: Mapping[str, str]) -> pa.Table:
     fields = {name: [row.get(name) for row in rows] for name in names}
     columns = {name: _read_field(each, lines, path, name) for name, each in fields.items()}
     table = pa.table(columns)
-    check_typed(types, names, path)
+    check_present(types, names, path)
     return cast_columns(table, types, path, lines.__getitem__)
 
 
