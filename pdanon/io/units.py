@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import reduce
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -33,7 +34,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.validation import check_frame
 
-_Levels = Iterator[tuple[Mask, bool, tuple[int, ...]]]
+_Level: TypeAlias = tuple[Mask, bool, tuple[int, ...]]  # entries, whether its label, columns
 
 
 @frozen
@@ -165,12 +166,10 @@ class KnownRows:
 
     def to_frame(self, column: Hashable) -> pd.DataFrame:
         """Return one row per unit with the numbers of what may be known, for an audit."""
-        units, items, before = [], [], 0
-        for shown, has_label, places in self._levels():
-            entries, numbers = self._number(shown, has_label, places)
+        units, items = [], []
+        for entries, numbers, _ in self._parts():
             units.append(self._rows.numbers[self._row[entries]])
-            items.append(numbers + before)
-            before += int(numbers.max(initial=-1)) + 1
+            items.append(numbers)
         known, offsets = _by_unit(np.concatenate(items), np.concatenate(units), self._rows.n_units)
         lists = pa.LargeListArray.from_arrays(offsets, pa.array(known))
         bags = Itemsets.from_arrow(lists, repeats=self._counts)
@@ -180,23 +179,31 @@ class KnownRows:
 
     def describe(self, numbers: Sequence[int], columns: Sequence[pd.Series[Any]]) -> dict[int, str]:
         """Return a text for each number of `to_frame`, with the values of the columns."""
-        texts, before = {}, 0
+        texts = {}
         labels = self._rows.bags.texts()
-        wanted = np.unique(np.asarray(numbers, np.int64))
-        for shown, has_label, places in self._levels():
-            entries, own = self._number(shown, has_label, places)
+        for entries, own, (shown, has_label, places) in self._parts():
             distinct, first = np.unique(own, return_index=True)
-            for number in np.intersect1d(wanted - before, distinct).tolist():
+            for number in np.intersect1d(numbers, distinct).tolist():
                 entry = entries[first[np.searchsorted(distinct, number)]]
                 some = ["some label"] * (shown is not self._first)
                 parts = [labels[self._label[entry]]] if has_label else some
                 parts += [f"{self._names[i]}={columns[i].iloc[self._row[entry]]}" for i in places]
-                texts[number + before] = ", ".join(parts)
-            before += int(own.max(initial=-1)) + 1
+                texts[number] = ", ".join(parts)
         return texts
 
-    def _levels(self) -> _Levels:
-        """Yield the parts of a row that are items: the entries that show it, whether its label, columns."""
+    def _parts(self) -> Iterator[tuple[Numbers, Numbers, _Level]]:
+        """Yield the entries that have each part of a row, and their numbers, which no other part has."""
+        before = 0
+        for level in self._levels():
+            shown, has_label, places = level
+            entries = np.flatnonzero(shown)
+            parts = [self._label[entries] + 1] if has_label else []
+            numbers = reduce(pair_numbers, [*parts, *(self._values[i][entries] for i in places)])
+            yield entries, numbers + before, level
+            before += int(numbers.max(initial=-1)) + 1
+
+    def _levels(self) -> Iterator[_Level]:
+        """Yield the parts of a row that are items."""
         columns, labelled = range(len(self._values)), self._label >= 0
         every = bool(labelled.all())
         if not self._counts:
@@ -211,13 +218,3 @@ class KnownRows:
                     yield self._first, False, places
                     if not every:  # "twice in the north" may be two rows with whatever labels
                         yield self._first & labelled, False, places
-
-    def _number(self, shown: Mask, has_label: bool, places: tuple[int, ...]) -> tuple[Numbers, Numbers]:
-        """Return the entries that have a part of a row, and their numbers of it."""
-        entries = np.flatnonzero(shown)
-        parts = [self._label[entries] + 1] if has_label else []
-        parts += [self._values[i][entries] for i in places]
-        numbers = parts[0]
-        for each in parts[1:]:
-            numbers = pair_numbers(numbers, each)
-        return entries, numbers
