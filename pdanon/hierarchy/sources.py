@@ -143,7 +143,10 @@ _EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
     """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
     check_delimiter(delimiter)
-    return _build_tree(_row_links(_read_csv(Path(check_path(path)), delimiter)), "line")
+    lines = TextLines(Path(check_path(path)), delimiter, "utf-8")
+    records = lines.read_safely(lambda: [*lines.records()])
+    rows = [(each.line, each.fields) for each in records if "".join(each.fields).strip() or each.fields[1:]]
+    return _build_tree(_row_links(rows), "line")
 
 
 def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], delimiter: str) -> None:
@@ -420,13 +423,6 @@ def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
 def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Key | None, Any]]:
     contents = zip(_texts(tree), tree.values(), strict=True)
     return [(name, above, content) for name, content in contents][::-1]
-
-
-def _read_csv(path: Path, delimiter: str) -> list[tuple[int, list[str]]]:
-    """Read the rows of a CSV file, each with the number of its first line."""
-    lines = TextLines(path, delimiter, "utf-8")
-    records = lines.read_safely(lambda: [*lines.records()])
-    return [(each.line, each.fields) for each in records if "".join(each.fields).strip() or each.fields[1:]]
 
 
 def _read_cells(column: pd.Series[Any]) -> list[str | None]:

@@ -224,24 +224,23 @@ class TextLines:
 
     def options(self) -> dict[str, Any]:
         """Return Arrow's options to read all columns as text."""
-        parsing: dict[str, Any] = {"delimiter": self.delimiter, "newlines_in_values": True}
-        options = {
-            "read_options": pa_csv.ReadOptions(encoding=self.encoding),
-            "parse_options": pa_csv.ParseOptions(**parsing),
-        }
-        with open_text(self.path) as file, pa_csv.open_csv(file, **options) as reader:  # the first block
+        reading = pa_csv.ReadOptions(encoding=self.encoding)
+        parsing = pa_csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True)
+        with (
+            open_text(self.path) as file,
+            pa_csv.open_csv(file, reading, parsing) as reader,
+        ):  # the first block
             names = reader.schema.names
         if not self.header:
-            names = _number_names(len(names))
-            options["read_options"] = pa_csv.ReadOptions(encoding=self.encoding, column_names=names)
-        options["parse_options"] = pa_csv.ParseOptions(**parsing, ignore_empty_lines=len(names) > 1)
-        options["convert_options"] = pa_csv.ConvertOptions(
+            names = reading.column_names = _number_names(len(names))
+        parsing.ignore_empty_lines = len(names) > 1
+        converting = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=False,
         )
-        return options
+        return {"read_options": reading, "parse_options": parsing, "convert_options": converting}
 
     def read_safely(self, read: Callable[[], _Content]) -> _Content:
         """Read from the file. An error shows the number of a line, but no content."""

@@ -8,7 +8,7 @@ import json
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
@@ -461,8 +461,14 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
 def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     """Return the columns that pandas noted as index, except those in ``columns``."""
-    noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    noted = read_notes(schema.metadata).get("index_columns", [])
     return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
+
+
+def read_notes(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Return the notes of pandas in the metadata of a schema, if there are any."""
+    notes: dict[str, Any] = json.loads((metadata or {}).get(b"pandas", b"{}"))
+    return notes
 
 
 def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
@@ -478,8 +484,7 @@ def to_frame(table: pa.Table, *, ignore_metadata: bool = False) -> pd.DataFrame:
     if not table.num_rows:  # pandas reads no chunks, but no empty chunk of intervals of times with a zone
         table = pa.Table.from_batches([], table.schema)
     frame: pd.DataFrame = table.to_pandas(types_mapper=_exact_dtype, ignore_metadata=ignore_metadata)
-    noted = {} if ignore_metadata else json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
-    index = noted.get("index_columns", [])
+    index = [] if ignore_metadata else read_notes(table.schema.metadata).get("index_columns", [])
     columns = [
         column for name, column in zip(table.column_names, table.columns, strict=True) if name not in index
     ]
@@ -529,7 +534,7 @@ def _to_table(frame: pd.DataFrame) -> pa.Table:
         objects = [label for label, column in frame.items() if column.dtype == object]
         hint = "a column must have values of one type, column names must be unique, and attrs JSON"
         raise FormatError("Parquet cannot store the frame", got=f"object columns {objects}", hint=hint)
-    described_frame = json.loads(table.schema.metadata[b"pandas"])
+    described_frame = read_notes(table.schema.metadata)
     for described in described_frame["columns"]:
         # pandas writes the names of some dtypes of Arrow, but cannot read them.
         if not _is_readable(described["numpy_type"]):

@@ -223,11 +223,16 @@ class Form:
     def _read_file(self, path: Path | str) -> Table:
         """Read a file as it is."""
         encoding = check_encoding(self.encoding or "utf-8")
+        how: dict[str, Any]
         names_items = self.column is not None or self.separator is not None
-        if names_items and not self.has_no_joined_text and is_text(path):
-            return self._read_joined(Path(path), encoding)
-        how = {"header": not self.no_header, "ragged": self.wide is not None}
-        return read_lines(path, self.types, self.delimiter, encoding, **how)
+        if not names_items or self.has_no_joined_text or not is_text(path):
+            how = {"header": not self.no_header, "ragged": self.wide is not None}
+            return read_lines(path, self.types, self.delimiter, encoding, **how)
+        if self.column is None or self.separator is None:
+            raise ParameterError("a CSV file needs a column and a separator", where=str(path))
+        mark, notes = delimiter_of(Path(path), self.delimiter, encoding)
+        how = {"types": self.types, "delimiter": mark, "encoding": encoding, "header": not self.no_header}
+        return Table(read_csv(path, column=self.column, separator=self.separator, **how), notes)
 
     def _split(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Split columns of objects if the form names a field of one, as in ``subject.reference``."""
@@ -269,16 +274,6 @@ class Form:
         copy = frame.copy(deep=False)
         copy.isetitem(place, column.array)
         return copy
-
-    def _read_joined(self, path: Path, encoding: str) -> Table:
-        """Read a CSV file with joined text."""
-        if self.column is None or self.separator is None:
-            raise ParameterError("a CSV file needs a column and a separator", where=str(path))
-        mark, notes = delimiter_of(path, self.delimiter, encoding)
-        column, separator, types = self.column, self.separator, self.types
-        how: dict[str, Any] = {"delimiter": mark, "encoding": encoding, "header": not self.no_header}
-        frame = read_csv(path, column=column, separator=separator, types=types, **how)
-        return Table(frame, notes)
 
     def _read_spread(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
         """Convert a one-hot or wide table."""

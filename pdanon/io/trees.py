@@ -40,6 +40,7 @@ from pdanon.io.parquet import (
     leaves_by_column,
     list_files,
     open_parquet,
+    read_notes,
     read_row_group,
     split_pattern,
     to_frame,
@@ -331,21 +332,21 @@ def pandas_metadata(
     schema: pa.Schema, lists: Mapping[str, pa.DataType], changed: Mapping[bytes, bytes] | None = None
 ) -> dict[bytes, bytes]:
     """Return pandas' metadata of a schema in which some columns become lists, or as in other metadata."""
-    noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
-    if noted is None:
+    noted = read_notes(schema.metadata)
+    if not noted:
         return {}
     kept = {key: noted[key] for key in _KEPT if key in noted}
     if "index_columns" in kept:  # a dropped index is none
         levels = [each for each in kept["index_columns"] if isinstance(each, dict) or each in schema.names]
         kept["index_columns"] = levels
+    named = [(each, each.get("field_name", each.get("name"))) for each in noted.get("columns", ())]
+    named = [(each, name) for each, name in named if name is None or name in schema.names]
     if "columns" in kept:
-        named = [(each, each.get("field_name", each.get("name"))) for each in kept["columns"]]
-        kept["columns"] = [each for each, name in named if name is None or name in schema.names]
-    others = json.loads((changed or {}).get(b"pandas", b"{}")).get("columns", ())
-    described_as = {each["field_name"]: each for each in others}
-    for described in kept.get("columns", ()):
-        described |= described_as.get(described.get("field_name", described.get("name")), {})
-        kind = lists.get(described.get("field_name", described.get("name")))
+        kept["columns"] = [each for each, _ in named]
+    described_as = {each["field_name"]: each for each in read_notes(changed).get("columns", ())}
+    for described, name in named:
+        described |= described_as.get(name, {})
+        kind = lists.get(name)
         if kind is not None:
             items = "unicode" if is_text_type(kind) else str(kind)
             described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
