@@ -88,8 +88,7 @@ from pdanon.guarantees import (
 from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
-from pdanon.io.long import from_long, from_wide, to_long
-from pdanon.io.onehot import from_onehot, to_onehot
+from pdanon.io.forms import from_long, from_onehot, from_wide, to_long, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import from_json, from_text, read_csv, to_csv, to_text
 from pdanon.itemsets.codes import as_itemsets

@@ -31,8 +31,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.hierarchy.tree import nested_labels
-from pdanon.io.long import to_long
-from pdanon.io.onehot import to_onehot
+from pdanon.io.forms import to_long, to_onehot
 from pdanon.io.text import to_text
 from pdanon.io.units import UnitTable, unit_positions
 from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method

@@ -45,7 +45,7 @@ from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.long import (
+from pdanon.io.forms import (
     number_persons,
     person_types,
     refuse_list_units,

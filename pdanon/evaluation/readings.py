@@ -15,8 +15,8 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pdanon.errors import PdanonError, ReleaseWarning
+from pdanon.io.forms import number_persons
 from pdanon.io.lines import NOUNS, type_of
-from pdanon.io.long import number_persons
 from pdanon.io.tables import Form
 from pdanon.io.text import parse_list, split_objects
 from pdanon.itemsets.cards import Lines, card, listing

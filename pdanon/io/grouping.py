@@ -29,6 +29,12 @@ from pdanon.errors import (
     cause_of,
 )
 from pdanon.io.files import check_encoding, check_name, replace_file
+from pdanon.io.forms import (
+    refuse_list_units,
+    refuse_published_persons,
+    refuse_single_lines,
+    refuse_unknown_persons,
+)
 from pdanon.io.lines import (
     TextLines,
     cast_columns,
@@ -39,12 +45,6 @@ from pdanon.io.lines import (
     delimiter_of,
     is_text,
     spans_lines,
-)
-from pdanon.io.long import (
-    refuse_list_units,
-    refuse_published_persons,
-    refuse_single_lines,
-    refuse_unknown_persons,
 )
 from pdanon.io.parquet import to_frame
 from pdanon.io.trees import ParquetTree

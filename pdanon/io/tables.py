@@ -40,6 +40,15 @@ from pdanon.io.files import (
     replace_files,
     suffix_of,
 )
+from pdanon.io.forms import (
+    describe_numbers,
+    from_long,
+    from_wide,
+    lists_and_numbers,
+    read_items,
+    refuse_published_persons,
+    to_long,
+)
 from pdanon.io.lines import (
     Table,
     TextLines,
@@ -50,8 +59,6 @@ from pdanon.io.lines import (
     is_text,
     read_lines,
 )
-from pdanon.io.long import from_long, from_wide, read_items, refuse_published_persons, to_long
-from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.io.parquet import read_parquet, to_frame, to_parquet
 from pdanon.io.text import (
     escape_frame,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
-from pdanon.io.long import (
+from pdanon.io.forms import (
     number_persons,
     read_items,
     refuse_list_units,

@@ -18,7 +18,7 @@ from pdanon.guarantees.class_audit import audit_rows, audit_units, number_values
 from pdanon.guarantees.k_anonymity import TransactionalK
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.long import refuse_published_persons
+from pdanon.io.forms import refuse_published_persons
 from pdanon.io.units import UnitRows, UnitTable
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.columns import label_positions

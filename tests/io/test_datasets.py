@@ -16,7 +16,7 @@ from examples import examples
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import draw_private, make_baskets
-from pdanon.io.long import from_long
+from pdanon.io.forms import from_long
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets
 

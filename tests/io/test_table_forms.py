@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 import pdanon
 from examples import ALL
 from pdanon.errors import ColumnError, ItemsetDtypeError, NumbersWarning, ParameterError
-from pdanon.io.long import number_persons
+from pdanon.io.forms import number_persons
 
 rows_of_text = st.lists(
     st.lists(st.sampled_from(["a", "b", "ä b", "x;y", "1", "NA", ""]), max_size=4), max_size=8
