@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import re
 from bisect import bisect
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from pdanon.io.text import check_separator
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import Mask
 from pdanon.itemsets.validation import (
+    FilePath,
     check_delimiter,
     check_frame,
     check_kind,
@@ -140,7 +140,7 @@ _ROOT = "*"
 _EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 
 
-def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
+def csv_tree(path: FilePath, delimiter: str) -> Tree:
     """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
     check_delimiter(delimiter)
     lines = TextLines(Path(check_path(path)), delimiter, "utf-8")
@@ -149,7 +149,7 @@ def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
     return _build_tree(_row_links(rows), "line")
 
 
-def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], delimiter: str) -> None:
+def write_csv(rows: Iterable[Sequence[str]], path: FilePath, delimiter: str) -> None:
     """Write the layout of ARX, whole or not at all."""
     check_delimiter(delimiter)
     with replace_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
 from pdanon.itemsets.dtype import is_text_type, text_column
 from pdanon.itemsets.lists import Mask, Offsets, offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.validation import check_kind, check_known, describe, is_integer, read_list
+from pdanon.itemsets.validation import FilePath, check_kind, check_known, describe, is_integer, read_list
 
 Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's children follow
 
@@ -181,9 +181,7 @@ class Hierarchy:
         return replace(cls.balanced(items, int(source)), missing=missing)
 
     @classmethod
-    def from_csv(
-        cls, path: str | os.PathLike[str], *, delimiter: str = ";", missing: Missing = "error"
-    ) -> Hierarchy:
+    def from_csv(cls, path: FilePath, *, delimiter: str = ";", missing: Missing = "error") -> Hierarchy:
         """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``.
 
         Parameters
@@ -722,7 +720,7 @@ class Hierarchy:
             nodes = above[nodes]  # -1 selects the last entry, and stays -1
         return pd.DataFrame(columns)
 
-    def to_csv(self, path: str | os.PathLike[str], *, delimiter: str = ";") -> None:
+    def to_csv(self, path: FilePath, *, delimiter: str = ";") -> None:
         """Write the ARX layout, which `from_csv` reads back.
 
         Parameters

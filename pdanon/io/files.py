@@ -23,7 +23,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pdanon.errors import FormatError, ParameterError, cause_of, mask_credentials, read_safely, remedy_of
-from pdanon.itemsets.validation import check_path, is_uri, quote_word
+from pdanon.itemsets.validation import FilePath, check_path, is_uri, quote_word
 
 try:
     import fcntl
@@ -48,14 +48,14 @@ def is_utf8(name: str) -> bool:
     return name == name.encode(errors="replace").decode()
 
 
-def display_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
+def display_path(path: FilePath, filesystem: fs.FileSystem | None) -> str:
     """Return a path for messages: on another machine a URI, without credentials and options."""
     if filesystem is None or is_local(filesystem):
         return os.fspath(path)
     return f"{filesystem.type_name.removeprefix('py::fsspec+')}://{os.fspath(path).lstrip('/')}"
 
 
-def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
+def resolve(source: FilePath) -> tuple[fs.FileSystem, str]:
     """Return the file system of a path or URI, and the path in it."""
     text = os.fsdecode(source)
     if not is_uri(text):
@@ -97,7 +97,7 @@ def _open_by_fsspec(text: str, problem: pa.ArrowInvalid) -> tuple[fs.FileSystem,
     raise FormatError(f"no package for {scheme}:// is installed", where=text, hint=hint)
 
 
-def locate(source: str | os.PathLike[str]) -> Path | str:
+def locate(source: FilePath) -> Path | str:
     """Return a path, also for a URI of this machine, or the URI of another machine."""
     text = os.fspath(source)
     if text.lower().startswith("file:"):
@@ -105,7 +105,7 @@ def locate(source: str | os.PathLike[str]) -> Path | str:
     return text if is_uri(text) else Path(text)
 
 
-def locate_target(target: str | os.PathLike[str], name: str = "target") -> Path | str:
+def locate_target(target: FilePath, name: str = "target") -> Path | str:
     """Return a path or URI to write, as `locate`."""
     # A URI with credentials is refused, as results, reports and logs show the path of a release.
     place = locate(target)
@@ -131,7 +131,7 @@ def is_same(first: Path | str, second: Path | str) -> bool:
     return bool(one.type_name == other.type_name and path == place)
 
 
-def suffix_of(path: str | os.PathLike[str]) -> str:
+def suffix_of(path: FilePath) -> str:
     """Return the suffix of a path or URI in lower case.
 
     >>> suffix_of("s3://bucket/out.CSV?region=eu"), suffix_of("a.parquet?")
@@ -260,7 +260,7 @@ if hasattr(os, "register_at_fork"):
 class WriteError(FormatError, OSError):
     """A file cannot be written."""
 
-    def __init__(self, path: str | os.PathLike[str], error: OSError) -> None:
+    def __init__(self, path: FilePath, error: OSError) -> None:
         where = os.fspath(path)
         absent = not os.path.isdir(os.path.dirname(os.path.abspath(where)))
         hint = "make the directory first" if absent else None
@@ -430,7 +430,7 @@ def _lock(number: int, *, unknown: bool = True) -> bool:
 
 
 @contextmanager
-def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
+def replace_file(path: FilePath, *, confidential: bool = False) -> Iterator[Path]:
     """Write a file whole or not at all: yield a new empty file to write instead, in the same directory."""
     # Only the owner can read it. It replaces ``path`` atomically when the block ends, with the permissions of
     # the old file, and is removed if the block fails. If confidential, only the owner may read a new file.
@@ -439,7 +439,7 @@ def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) ->
 
 
 @contextmanager
-def name_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
+def name_in_errors(path: FilePath) -> Iterator[None]:
     """Raise errors of the system with the path of a target in place of that of its draft."""
     try:
         yield
@@ -449,8 +449,8 @@ def name_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replace_files(
-    paths: Iterable[str | os.PathLike[str]],
-    confidential: Collection[str | os.PathLike[str]] = (),
+    paths: Iterable[FilePath],
+    confidential: Collection[FilePath] = (),
     *,
     overwrite: bool = True,
 ) -> Iterator[list[Path]]:
@@ -480,7 +480,7 @@ def replace_files(
 
 
 @contextmanager
-def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+def new_directory(path: FilePath) -> Iterator[Path]:
     """Write a directory whole or not at all: yield a new one, which gets the name when the block ends."""
     place = locate_target(check_path(path), "path")
     target = place if isinstance(place, str) else Path(os.path.abspath(place))
@@ -504,7 +504,7 @@ def is_taken(target: Path | str) -> bool:
     return os.path.lexists(target)
 
 
-def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> None:
+def check_replaceable(target: FilePath, *, overwrite: bool) -> None:
     """Check that a path, links followed, does not exist, or is a file that may be replaced."""
     exists = _is_at_uri(str(target)) if is_uri(target) else _is_here(target)
     if exists and not overwrite:
@@ -512,7 +512,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> Non
         raise ParameterError("the file exists", where=os.fspath(target), hint=hint)
 
 
-def _is_here(target: str | os.PathLike[str]) -> bool:
+def _is_here(target: FilePath) -> bool:
     """Return whether a path of this machine exists. It must not be a pipe or a device."""
     path = Path(os.path.realpath(target))
     if path in _OWN or not os.path.lexists(path):
@@ -543,7 +543,7 @@ def _real_path(path: str, *, confidential: bool = False) -> Path | str:
     return place
 
 
-def check_name(path: str | os.PathLike[str]) -> None:
+def check_name(path: FilePath) -> None:
     """Check that a path, links followed, is UTF-8, as Arrow requires."""
     _check_utf8(os.path.realpath(check_path(path)))
 

@@ -28,13 +28,13 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype, bare_field, is_list_type
-from pdanon.itemsets.validation import check_frame, check_path, check_text, is_uri, read_list
+from pdanon.itemsets.validation import FilePath, check_frame, check_path, check_text, is_uri, read_list
 
 pa.array(pd.arrays.IntervalArray.from_breaks([0, 1]))  # registers the type of intervals, to read it
 
 
 def open_parquet(
-    path: str | os.PathLike[str], filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()
+    path: FilePath, filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()
 ) -> pq.ParquetFile:
     """Open a file, and check that its footer is consistent and no two columns have the same name."""
     # ``dictionaries`` are leaves of the schema, by number, to read as codes into a dictionary.
@@ -336,7 +336,7 @@ _OBJECTS = (
 
 
 @called_by_name
-def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
+def read_parquet(path: FilePath, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a Parquet file with its list columns as Arrow lists.
 
     Parameters
@@ -405,7 +405,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
 
 
 @called_by_name
-def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+def to_parquet(frame: pd.DataFrame, path: FilePath) -> None:
     """Write a frame with list columns to a Parquet file, whole or not at all.
 
     Parameters

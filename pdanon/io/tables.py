@@ -74,7 +74,7 @@ from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column, may_hold_lists
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
-from pdanon.itemsets.validation import check_known, check_path, is_uri
+from pdanon.itemsets.validation import FilePath, check_known, check_path, is_uri
 
 # --- Forms, and their conversion into frames, usually with one row per person
 
@@ -356,7 +356,7 @@ def is_csv(path: Path | str) -> bool:
     return suffix_of(path) == ".csv"
 
 
-def suffix_hint(path: str | os.PathLike[str], *, written: bool = False) -> str | None:
+def suffix_hint(path: FilePath, *, written: bool = False) -> str | None:
     """Return how to convert a file, from its suffix, into Parquet or CSV; None for one that is written."""
     suffix = suffix_of(path)
     if os.path.isdir(path):

@@ -38,6 +38,7 @@ from pdanon.itemsets.dtype import arrow_values, is_text_type, text_column
 from pdanon.itemsets.lists import Mask, item_type, object_lists, to_numpy
 from pdanon.itemsets.table_hints import parse_hint
 from pdanon.itemsets.validation import (
+    FilePath,
     check_flag,
     check_kind,
     check_known,
@@ -239,7 +240,7 @@ _NUMBER = r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 @called_by_name
 def read_csv(
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     column: str,
     separator: str,
@@ -327,7 +328,7 @@ def read_csv(
 @called_by_name
 def to_csv(
     frame: pd.DataFrame,
-    path: str | os.PathLike[str],
+    path: FilePath,
     *,
     separator: str,
     column: Hashable | None = None,
