@@ -454,7 +454,7 @@ def _cast(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray | None:
     """Convert values to a type; return None if one is not of it."""
     if is_text_type(column.type):
         column = pc.utf8_trim_whitespace(column)
-        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, column.type), column)
+        column = pc.if_else(pc.equal(column, ""), None, column)
         if kind == "number" and pc.any(pc.match_substring_regex(column, _LONG)).as_py():
             return None
     try:

@@ -90,7 +90,7 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     2              <NA>
     Name: items, dtype: list<item: string>[pyarrow]
     """
-    check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
+    _check_series(series)
     check_separator(separator)
     texts = _read_texts(series)
     refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
@@ -129,7 +129,7 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     >>> pdanon.to_text(pdanon.as_itemsets([["tea", "rice"], []]), separator="; ").tolist()
     ['rice; tea', '']
     """
-    check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
+    _check_series(series)
     check_separator(separator)
     itemsets = Itemsets.from_series(series)
     texts = itemsets.texts()
@@ -141,9 +141,17 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
             got=f"{len(lost)} of {itemsets.n_items} items",
             hint=separator_hint(texts),
         )
-    published = itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string()))
-    joined = pc.binary_join(published.to_arrow(), separator)
-    return pd.Series(text_column(joined), index=series.index, name=series.name)
+    return pd.Series(text_column(_join(itemsets, texts, separator)), index=series.index, name=series.name)
+
+
+def _check_series(series: Any) -> None:
+    check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
+
+
+def _join(itemsets: Itemsets, texts: Sequence[str], separator: str) -> pa.Array:
+    """Join the items of each row, as these texts."""
+    as_text = itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string()))
+    return pc.binary_join(as_text.to_arrow(), separator)
 
 
 def without_blanks(itemsets: Itemsets) -> Itemsets:
@@ -401,12 +409,12 @@ def to_csv(
         raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
     controls = sum(any(mark in text for mark in "\r\0") for text in texts)
     if controls:
-        what, got = (
-            "an item contains a carriage return or a null character",
-            f"{controls} of {len(texts)} items",
+        raise ParameterError(
+            "an item contains a carriage return or a null character, which could not be read back",
+            where="items",
+            got=f"{controls} of {len(texts)} items",
+            hint="write Parquet, which keeps them: pdanon.to_parquet(frame, path)",
         )
-        hint = "write Parquet, which keeps them: pdanon.to_parquet(frame, path)"
-        raise ParameterError(f"{what}, which could not be read back", where="items", got=got, hint=hint)
     lost = sum(unreadable(text, separator) for text in texts)
     if lost:
         raise ParameterError(
@@ -416,12 +424,10 @@ def to_csv(
             got=f"{lost} of {itemsets.n_items} items",
             hint=separator_hint(texts),
         )
-    as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
-    joined = pc.binary_join(as_text.to_arrow(), separator)
-    if frame.shape[1] > 1:  # as a missing row; in a file of one column, readers would skip the line
-        joined = pc.if_else(pc.equal(joined, ""), pa.scalar(None, joined.type), joined)
-    else:
-        joined = joined.fill_null("")
+    joined = _join(itemsets, texts, separator)
+    # An empty row is written as a missing one; in a file of one column, readers would skip its line.
+    is_alone = frame.shape[1] == 1
+    joined = joined.fill_null("") if is_alone else pc.if_else(pc.equal(joined, ""), None, joined)
     written = frame.copy(deep=False)
     written.isetitem(position, np.zeros(len(frame), np.int8))  # formulas among its items are handled above
     if escape_formulas:
@@ -429,19 +435,17 @@ def to_csv(
     else:
         warn_of_formulas(items, written)
     written.isetitem(position, text_column(joined))
-    unwritable = unknown = False
+    problem: FormatError | None = None
     with replace_file(path) as temporary:
         try:
             _write_csv(written, temporary, delimiter)
         except UnicodeEncodeError:
-            unwritable = True
+            problem = FormatError("a text holds half of a surrogate pair", where="another column")
         except NotImplementedError:
-            unknown = True
-        if unknown:
             hint = "make text of its values, or write Parquet"
-            raise FormatError("CSV cannot store the type of a column", where=os.fspath(path), hint=hint)
-        if unwritable:  # raised outside the handler: the chained error of Python shows the text
-            raise FormatError("a text holds half of a surrogate pair", where="another column")
+            problem = FormatError("CSV cannot store the type of a column", where=os.fspath(path), hint=hint)
+        if problem is not None:  # raised outside the handler: the chained error of Python shows the text
+            raise problem
         header = pd.read_csv(temporary, sep=delimiter, index_col=False, nrows=0).columns
         if header[position] != str(written.columns[position]):
             hint = "rename it: a text that no other column has"
@@ -620,7 +624,7 @@ def from_json(
     >>> pdanon.from_json(pd.Series(rows), field=["system", "code"]).tolist()
     [['icd10|E11', 'icd10|I10'], []]
     """
-    check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
+    _check_series(series)
     check_known(missing, MISSING, "treatment of missing items", where="missing")
     fields = () if field is None else quasi_labels([field] if isinstance(field, str) else field, "field")
     where = "" if series.name is None else f"column {series.name!r}, "
