@@ -387,17 +387,16 @@ def profile(
       look at    for 4 % of the rows, fewer than 5 rows match if 2 items are known
                  -> frame.txanon.anonymize(k=5, m=2)
     """
-    k, raw = check_k(k), None
+    k = check_k(k)
     try:
         position = find_column(frame, column)
         refuse_chunks(frame)  # rows that are parts of records have no risk of their own
         itemsets = Itemsets.from_series(frame.iloc[:, position])
     except (ColumnError, ItemsetDtypeError):
-        raw = describe_raw(frame, k=k) if column is None and isinstance(frame, pd.DataFrame) else None
-        if raw is None or not raw.readings:
-            raise
-    if raw is not None:
-        return raw
+        may_be_raw = column is None and isinstance(frame, pd.DataFrame)
+        if may_be_raw and (raw := describe_raw(frame, k=k)).readings:
+            return raw
+        raise
     others = frame.iloc[:, [place for place in range(frame.shape[1]) if place != position]]
     known: dict[str, Any] = {}
     if quasi is not None:

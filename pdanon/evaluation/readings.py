@@ -154,10 +154,11 @@ def describe_raw(
     candidates = [*_candidates(columns, kinds)]
     for what, fields in candidates:
         form = {**fields, **(known or {})}
+        asked = Form(**form)
         try:
             with warnings.catch_warnings(action="ignore", category=ReleaseWarning):
-                made = convert(form) if convert else Form(**form).convert(frame).frame
-                itemsets = Itemsets.from_series(made[Form(**form).lists])
+                made = convert(form) if convert else asked.convert(frame).frame
+                itemsets = Itemsets.from_series(made[asked.lists])
         except PdanonError as error:
             parts = {"got": "", "hint": "look at its columns"} | error.parts
             alert = Alert(f"{what}? {parts['what']}: {parts['got']}", parts["hint"], parts["hint"])
@@ -170,7 +171,7 @@ def describe_raw(
         if not n_sets or ("wide" in form and 10 * n_sets < itemsets.n_rows) or itemsets.n_items == n_items:
             continue  # no sets, an answer and its other text, or items that never come again
         if not readings:
-            spelling = [*spelling_alerts(itemsets), *tree_alerts(itemsets, Form(**form).lists)]
+            spelling = [*spelling_alerts(itemsets), *tree_alerts(itemsets, asked.lists)]
             owners = number_persons([split[label] for label in form["by"]])[0] if "by" in form else owners
         mean = n_items / itemsets.n_rows
         what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"

@@ -144,10 +144,9 @@ class Form:
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
         """Check that the parts of the form are compatible with each other and with a file."""
         # ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
-        by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
-        column, field, unit = map(spelling, ("column", "field", "unit"))
-        spread = {name: getattr(self, name) for name in ("onehot", "prefix", "wide")}
-        spread = {spelling(name): each for name, each in spread.items() if each is not None}
+        names = ("by", "item", "onehot", "prefix", "tick", "column", "field", "unit")
+        by, item, onehot, prefix, tick, column, field, unit = map(spelling, names)
+        spread = [spelling(name) for name in ("onehot", "prefix", "wide") if getattr(self, name) is not None]
         gathers = next(iter([by] if self.by else spread), None)
         both = (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1)
         is_other = self.has_no_lists or self.unit is not None
@@ -165,7 +164,7 @@ class Form:
                 "items have a line each or a column each, not both",
                 f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1",
             ),
-            (both, f"{' and '.join([*spread][:2])} exclude each other", "pass one of them"),
+            (both, f"{' and '.join(spread[:2])} exclude each other", "pass one of them"),
             (
                 self.field is not None and is_other,
                 f"{field} is only for lists",

@@ -429,16 +429,15 @@ def _lock(path: Path, numbers: list[int]) -> None:
     """Open and lock the file of a path, and note its number."""
     import fcntl  # not available on all systems
 
-    while True:
+    is_held = False
+    while not is_held:  # another run, which held the lock, may have removed the file in the meantime
         numbers.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600))
         try:
             fcntl.flock(numbers[0], fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if is_at(path, numbers[0]):
-                return
-        except BaseException:
-            os.close(numbers.pop())
-            raise
-        os.close(numbers.pop())  # another run, which held the lock, removed the file in the meantime
+            is_held = is_at(path, numbers[0])
+        finally:
+            if not is_held:
+                os.close(numbers.pop())
 
 
 @contextmanager
