@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.preparation import Prepared, check_steps, prepare
 from pdanon.algorithms.registry import ALGORITHMS, functions
-from pdanon.cli.options import Arguments, flag, is_table
+from pdanon.cli.options import TABLES, Arguments, flag
 from pdanon.cli.output import note, stage
 from pdanon.cli.schema import read_parameter, read_steps
 from pdanon.errors import ParameterError, mask_credentials, read_safely, refuse
@@ -23,7 +23,7 @@ from pdanon.evaluation.readings import RawProfile, describe_raw
 from pdanon.guarantees.parameters import DefaultNumber
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.guarantees.sensitive_groups import GROUP
-from pdanon.io.files import check_replaceable, locate, locate_target
+from pdanon.io.files import check_replaceable, locate, locate_target, suffix_of
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.lines import Table, describe_texts, is_lines, is_parquet, is_text, read_raw_text
 from pdanon.io.tables import (
@@ -175,7 +175,7 @@ def check_table(arguments: Arguments) -> None:
     if isinstance(target, Path) and target.is_dir():
         hint = "name a file in it; with --stream, a path that does not exist yet"
         raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
-    if target is not None and not is_table(target):
+    if target is not None and suffix_of(target) not in TABLES:
         hint = suffix_hint(target, written=True) or (None if Path(target).suffix else _STREAMS)
         raise ParameterError(f"'{target}' must end in .parquet or .csv", where="OUT", hint=hint)
     arguments.source = locate(path)
@@ -220,7 +220,7 @@ def outputs_of(arguments: Arguments) -> dict[str, Path | str]:
     """Return the files that a command writes, by their arguments. The release may be a URI."""
     paths = {name: getattr(arguments, name) for name in arguments.written}
     if paths.get("evidence"):
-        paths["page"] = evidence_paths(paths["evidence"])[1]
+        paths["evidence"], paths["page"] = evidence_paths(paths["evidence"])
     return {name: path for name, path in paths.items() if path is not None}
 
 
@@ -327,7 +327,7 @@ def _check_series_options(arguments: Arguments) -> None:
 
 
 def check_links(arguments: Arguments) -> None:
-    """Check the arguments of links, and count a secret key that does not exist among the written files."""
+    """Check the arguments of links; a secret key that exists is not among the written files."""
     links, secret = arguments.links, arguments.secret
     if links is None and secret is None:
         return
@@ -356,8 +356,7 @@ def check_links(arguments: Arguments) -> None:
     )
     if secret.exists():
         read_secret(secret)
-    else:
-        arguments.written = [*arguments.written, "secret"]
+        arguments.written.remove("secret")
 
 
 def check_classes(arguments: Arguments, groups: bool) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,10 +29,9 @@ from pdanon.errors import ParameterError, mask_credentials
 from pdanon.evaluation.matches import Facts
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import suffix_of
-from pdanon.io.lines import TYPES
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.arguments import moved
-from pdanon.itemsets.cards import HEAD
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import is_code_file, is_uri
 from pdanon.recoding.labels import LABELS
 
@@ -48,69 +47,46 @@ class Arguments(argparse.Namespace):
 
 # --- Paths: files that a command reads or writes, and the place of a release
 
-
-def is_table(path: str | Path) -> bool:
-    """Whether the suffix of a file is that of a single table."""
-    return suffix_of(path) in (".parquet", ".csv")
+TABLES = (".parquet", ".csv")
 
 
-def table_file(text: str, *, written: bool = False) -> Path:
-    """Parse the path of a table to read or write."""
-    if is_uri(text):
-        masked = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{HINT}copy the file to this machine first")
-    _check_suffix(text, (".parquet", ".csv"), suffix_hint(text, written=written))
-    return Path(text)
+@frozen
+class File:
+    """A type of options: the path of a file to read or write, with one of the suffixes if there are any."""
+
+    suffixes: Sequence[str] = ()
+    written: bool = False
+    hint: str | None = None  # for another suffix; that of a table is how to convert it
+
+    def __call__(self, text: str) -> Path:
+        """Parse the path."""
+        if is_uri(text):
+            hint = "copy the file to this machine first"
+            if self.written:
+                hint = "name a file on this machine; only the release is written to a URI"
+            raise argparse.ArgumentTypeError(f"{mask_credentials(text)!r} is a URI{HINT}{hint}")
+        if self.suffixes and suffix_of(text) not in self.suffixes:
+            *others, last = self.suffixes
+            known = f"{', '.join(others)} or {last}" if others else last
+            hint = suffix_hint(text, written=self.written) if ".csv" in self.suffixes else self.hint
+            raise argparse.ArgumentTypeError(f"{text!r} must end in {known}{f'{HINT}{hint}' if hint else ''}")
+        path = _in_a_directory(text) if self.written else Path(text)
+        if self.written and path.is_dir():
+            raise argparse.ArgumentTypeError(f"{text!r} is a directory{HINT}name a file in it")
+        return path
 
 
-def rules_file(text: str) -> Path:
-    """Parse the path of a file of rules to read."""
-    return Path(text) if suffix_of(text) == ".toml" and not is_uri(text) else table_file(text)
-
-
-def new(text: str, suffixes: Sequence[str] = ()) -> Path:
-    """Parse the path of a file to write, with one of the suffixes if there are any."""
-    if suffixes:
-        _check_suffix(text, suffixes)
-    if is_uri(text):
-        hint = "name a file on this machine; only the release is written to a URI"
-        masked = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{HINT}{hint}")
-    path = _in_a_directory(text)
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a directory{HINT}name a file in it")
-    return path
-
-
-new_page = partial(new, suffixes=(".html",))
-new_picture = partial(new, suffixes=(".png", ".svg", ".pdf"))
-
-
-def new_table(text: str) -> Path:
-    """Parse the path of a table to write."""
-    if not is_uri(text):  # `new` reports a URI as a target that cannot be written
-        table_file(text, written=True)
-    return new(text)
-
-
-def new_evidence(text: str) -> Path:
-    """Parse the path of evidence to write: its JSON, beside which there is a page."""
-    if Path(text).suffix not in (".json", ".html"):
-        hint = "such as evidence.json; evidence.html is written beside it"
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .json or .html{HINT}{hint}")
-    return new(text).with_suffix(".json")
+table_file, rules_file = File(TABLES), File((*TABLES, ".toml"))
+new, new_table = File(written=True), File(TABLES, written=True)
+new_page, new_picture = File((".html",), written=True), File((".png", ".svg", ".pdf"), written=True)
+new_evidence = File(
+    (".json", ".html"), written=True, hint="such as evidence.json; evidence.html is written beside it"
+)
 
 
 def release(text: str) -> Path | str:
     """Parse the path or URI of a release; `check_files` checks later whether it exists already."""
     return _in_a_directory(text) if not is_uri(text) else text
-
-
-def _check_suffix(text: str, suffixes: Sequence[str], hint: str | None = None) -> None:
-    if suffix_of(text) not in suffixes:
-        *others, last = suffixes
-        known = f"{', '.join(others)} or {last}" if others else last
-        raise argparse.ArgumentTypeError(f"{text!r} must end in {known}{f'{HINT}{hint}' if hint else ''}")
 
 
 def _in_a_directory(text: str) -> Path:
@@ -149,36 +125,23 @@ def fanout_or_file(text: str) -> int | Path:
     return int(text) if text.isdecimal() else Path(text)
 
 
-def column_hierarchy(text: str) -> tuple[str, int | Path]:
-    """Read a column and its hierarchy."""
-    name, mark, value = text.partition("=")
-    if not mark or not value:
-        hint = f"{HINT}write a column and a file or a fan-out: --hierarchies city=cities.csv age=5"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a hierarchy{hint}")
-    return name, fanout_or_file(value)
+def named(
+    what: str,
+    hint: str,
+    read: Callable[[str], Any],
+    split: Callable[[str, str], tuple[str, str, str]] = str.partition,
+    known: Collection[str] = (),
+) -> Callable[[str], tuple[str, Any]]:
+    """Return a type of options: a name, one of those known if any are, and a value that can be read."""
 
+    def parse(text: str) -> tuple[str, Any]:
+        name, mark, value = split(text, "=")
+        with suppress(KeyError, ValueError):
+            if mark and value and (name in known or not known):
+                return name, read(value)
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}{HINT}write {hint}")
 
-def column_weight(text: str) -> tuple[str, float]:
-    """Read a column and its weight."""
-    return _named_number(text, "a column", "--quasi-weights age=1 sex=0.5")
-
-
-def _named_number(text: str, what: str, example: str) -> tuple[str, float]:
-    name, _, value = text.partition("=")
-    try:
-        return name, float(value)
-    except ValueError:
-        hint = f"{HINT}write {what} and a number: {example}"
-        raise argparse.ArgumentTypeError(f"{text!r} is not {what} with a number{hint}") from None
-
-
-def column_type(text: str) -> tuple[str, str]:
-    """Read a column and its type."""
-    name, mark, value = text.rpartition("=")
-    if not mark or value not in TYPES:
-        hint = f"{HINT}write a column and one of {', '.join(TYPES)}: --types age=integer visited=date"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a column with a type{hint}")
-    return name, value
+    return parse
 
 
 def column_step(text: str) -> tuple[str, str, Any]:
@@ -198,21 +161,6 @@ def _number_or_text(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def bound(text: str) -> tuple[str, float]:
-    """Read a measure and the largest value that it may have."""
-    name, value = _named_number(text, "a measure", "--max-loss pairs=0.5")
-    return name.strip(), value
-
-
-def head_text(text: str) -> tuple[str, str]:
-    """Read the name of a text of a head, and the text."""
-    name, mark, value = text.partition("=")
-    if not mark or name not in HEAD:
-        hint = f"{HINT}write one of {', '.join(HEAD)}, and its text: --head title='Baskets of May'"
-        raise argparse.ArgumentTypeError(f"{text!r} is not a text of a head{hint}")
-    return name, value
 
 
 # --- Declarations of options: the arguments of `add_argument`
@@ -353,7 +301,11 @@ COLUMNS = {  # of algorithms for quasi-identifiers
     "hierarchies": several(
         "hierarchies of quasi-identifiers, files or fan-outs; --hierarchy is that of the items",
         "COLUMN=TREE",
-        column_hierarchy,
+        named(
+            "a column with a hierarchy",
+            "a column and a file or a fan-out: --hierarchies city=cities.csv age=5",
+            fanout_or_file,
+        ),
     ),
     "delta": one("maximum loss of the quasi-identifiers, 0 to 1", "SHARE", float),
     "transaction": choice(
@@ -370,7 +322,9 @@ COLUMNS = {  # of algorithms for quasi-identifiers
     "merge": choice("similarity of the classes to merge (default: RT)", ("R", "T", "RT")),
     "rum": choice("the loss that --delta bounds (default: NCP)", MEASURES),
     "quasi_weights": several(
-        "weights of quasi-identifiers in the loss, 0 to 1", "COLUMN=WEIGHT", column_weight
+        "weights of quasi-identifiers in the loss, 0 to 1",
+        "COLUMN=WEIGHT",
+        named("a column with a number", "a column and a number: --quasi-weights age=1 sex=0.5", float),
     ),
     "max_suppressed": one(
         "maximum share of suppressed rows, or with coat and upcta of suppressed items, 0 to 1 (default: 0)",

@@ -22,14 +22,12 @@ from pdanon.cli.options import (
     WAYS,
     Arguments,
     Option,
-    bound,
     choice,
     column_step,
-    column_type,
     file,
     flag,
-    head_text,
     is_run_by_command,
+    named,
     new,
     new_evidence,
     new_page,
@@ -136,7 +134,8 @@ def parser_of(commands: Mapping[str, Command], words: Sequence[str]) -> argparse
         options["usage"] = f"%(prog)s {usage} [options]" if arguments else None
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
         _add_arguments(command, arguments)
-        written = [action.dest for action in command._actions if action.type in _WRITTEN]
+        kinds = {action.dest: action.type for action in command._actions}
+        written = [each for each, kind in kinds.items() if getattr(kind, "written", kind is release)]
         command.set_defaults(command=name, run=run, written=written)
         if arguments:
             _add_arguments(command, (_OF_WRITERS if written or "policy" in arguments else {}) | _OF_ALL)
@@ -177,8 +176,6 @@ def _group_options(command: argparse.ArgumentParser) -> None:
 
 # --- Arguments by command; those of several commands first
 
-# Types of arguments that name files to write.
-_WRITTEN = (release, new_table, new_page, new_evidence, new_picture)
 _OF_WRITERS = {
     "--overwrite": switch(
         "replace existing files (default: refuse); a release by --stream is never replaced"
@@ -232,7 +229,12 @@ _FORM = {
     "--types": several(
         f"types of columns of CSV and JSON lines, which are text otherwise: {', '.join(TYPES)}",
         "COLUMN=TYPE",
-        column_type,
+        named(
+            "a column with a type",
+            f"a column and one of {', '.join(TYPES)}: --types age=integer visited=date",
+            {kind: kind for kind in TYPES}.__getitem__,
+            str.rpartition,
+        ),
     ),
     "--by": one(
         "the columns that identify the person of a row, such as a customer number; not published, "
@@ -344,7 +346,12 @@ _ANONYMIZE: _Arguments = {
     "--head": one(
         f"a text for the head of the report and of the evidence ({', '.join(HEAD)}; can be repeated)",
         "NAME=TEXT",
-        head_text,
+        named(
+            "a text of a head",
+            f"one of {', '.join(HEAD)}, and its text: --head title='Baskets of May'",
+            str,
+            known=HEAD,
+        ),
         action="append",
         default=[],
     ),
@@ -355,7 +362,7 @@ _ANONYMIZE: _Arguments = {
     "--max-loss": one(
         "refuse a release that loses more, such as pairs=0.5 (can be repeated)",
         "MEASURE=VALUE",
-        bound,
+        named("a measure with a number", "a measure and a number: --max-loss pairs=0.5", float),
         action="append",
         default=[],
     ),

@@ -354,7 +354,7 @@ def test_audit_of_rules(run):
         (("-c", "0.5"), "rules and c go together"),
         (("-c", "0.5", "--rules", "rules.csv", "-m", "2"), "m is not used with rules"),
         (("-c", "0.5", "--rules", "rules.csv", "--quasi", "age"), "--quasi and -c do not go together"),
-        (("-c", "0.5", "--rules", "rules.txt"), "must end in .parquet or .csv"),
+        (("-c", "0.5", "--rules", "rules.txt"), "must end in .parquet, .csv or .toml"),
         (("-c", "1", "--rules", "rules.csv"), "c must be above 0 and below 1"),
     ],
 )
