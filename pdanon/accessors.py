@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from copy import copy
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -44,7 +44,7 @@ from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import search_bound, supports
 from pdanon.itemsets.table_hints import column_hint
-from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.timing import assigned, show_activity
 from pdanon.itemsets.validation import check_flag, check_kind, is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
 from pdanon.recoding.result import Anonymized
@@ -155,6 +155,7 @@ def by(
 
 
 @holds_tables
+@dataclass(frozen=True, eq=False, repr=False)
 class ByPerson:
     """A table taken by person; made by `by`.
 
@@ -162,11 +163,11 @@ class ByPerson:
     have the parameters of the functions, without the frame and the column.
     """
 
-    def __init__(
-        self, frame: pd.DataFrame, names: tuple[Hashable, ...], counts: bool, keep: Sequence[Hashable]
-    ) -> None:
-        self._frame, self._names, self._counts, self._kept = frame, names, counts, keep
-        self._earlier: Anonymized | pd.DataFrame | None = None
+    _frame: pd.DataFrame
+    _names: tuple[Hashable, ...]
+    _counts: bool
+    _kept: Sequence[Hashable]
+    _earlier: Anonymized | pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         unit, item, column = self._names
@@ -178,10 +179,7 @@ class ByPerson:
         rows = f"{persons:,} persons in {len(self._frame):,} rows"
         return f"df.txanon.by({unit!r}{named}){started}: {rows}"
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        what = "persons with several rows have no such method"
-        raise unknown_method(ByPerson, name, what, "df.txanon.by(...)")
+    __getattr__ = unknown_method("persons with several rows have no such method", "df.txanon.by(...)")
 
     @called_by_name
     def start_from(self, earlier: Anonymized | pd.DataFrame | None) -> ByPerson:
@@ -192,9 +190,7 @@ class ByPerson:
         earlier : Anonymized, DataFrame or None
             The release, or its mapping.
         """
-        started = copy(self)
-        started._earlier = earlier
-        return started
+        return replace(self, _earlier=earlier)
 
     @called_by_name
     def audit(
@@ -290,14 +286,10 @@ def _of_persons(function: Callable[..., Anonymized]) -> Callable[..., Anonymized
     def method(self: ByPerson, *args: Any, **options: Any) -> Anonymized:
         table = UnitTable.of(self._frame, *self._names)
         plain = table.is_long and not self._counts and not self._kept
-        token = ONE_LABEL.set(not plain)
-        try:
-            with starting_from(self._earlier, function.__name__):
-                return release_units(
-                    table, lambda sets: function(sets, *args, **options), self._counts, self._kept
-                )
-        finally:
-            ONE_LABEL.reset(token)
+        with assigned(ONE_LABEL, not plain), starting_from(self._earlier, function.__name__):
+            return release_units(
+                table, lambda sets: function(sets, *args, **options), self._counts, self._kept
+            )
 
     return called_by_name(method)
 
@@ -356,9 +348,7 @@ class TxanonAccessor:
         lines, shares = overview(self._obj)
         return card("df.txanon", lines, shares=shares)
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        raise unknown_method(TxanonAccessor, name, "there is no such method", "df.txanon")
+    __getattr__ = unknown_method("there is no such method", "df.txanon")
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
@@ -408,9 +398,7 @@ class ItemsetAccessor:
         edit = "generalize({item: label}), suppress(items), to_text(separator=';')"
         return listing("series.itemset", {"ask": ask, "judge": judge, "edit": edit}.items())
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        raise unknown_method(ItemsetAccessor, name, "there is no such method", "series.itemset")
+    __getattr__ = unknown_method("there is no such method", "series.itemset")
 
     @property
     def items(self) -> pd.Index[Any]:

@@ -314,8 +314,6 @@ def read_safely(
     except Exception as error:  # parsers raise errors of any class on damaged files
         problem = cause_of(error)
     # Raised outside the handler: the parser's own message may show a line of the file.
-    if problem == _DAMAGED and kind == "Parquet" and _is_cut_off(path):
-        problem = _CUT_OFF
     problem = content_of(path, kind) or problem
     hint = (remedy_of(problem) if part else file_hint(path, kind, problem)) or form or None
     raise FormatError(
@@ -324,24 +322,19 @@ def read_safely(
 
 
 def content_of(path: str | os.PathLike[str], kind: str) -> str | None:
-    """Return what a local file is by its first bytes, if that is not its kind."""
-    begin = None
+    """Return what a local file is by its first and last bytes, if that is not a whole file of its kind."""
+    begin = end = None
     with suppress(OSError, ValueError), open(path, "rb") as file:
         begin = file.read(8)
+        file.seek(-4, os.SEEK_END)
+        end = file.read()
     if not begin:
         return "it is empty" if begin is not None and kind == "CSV" else None
+    if kind == "Parquet" and begin.startswith(b"PAR1") and end != b"PAR1":  # its mark at both ends
+        return _CUT_OFF
     found = next((name for mark, name in _BEGINNINGS.items() if begin.startswith(mark)), None)
     known = os.fspath(path).lower().endswith(".gz") and begin.startswith(b"\x1f\x8b")
     return None if known or found == f"it is {kind}" else found
-
-
-def _is_cut_off(path: str | os.PathLike[str]) -> bool:
-    """Return whether a local file begins as Parquet and does not end as Parquet."""
-    with suppress(OSError, ValueError), open(path, "rb") as file:
-        begin = file.read(4)
-        file.seek(-4, os.SEEK_END)
-        return begin == b"PAR1" != file.read()  # the format's mark at both ends
-    return False
 
 
 def remedy_of(cause: str | None) -> str | None:

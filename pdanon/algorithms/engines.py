@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -47,7 +47,7 @@ from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.memory import large_arrays_apart, return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_flag, check_known
-from pdanon.recoding.decision import Decision, ListDecision, ListRows, no_risk
+from pdanon.recoding.decision import Decision, ListDecision, no_risk
 from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
 from pdanon.recoding.meaning import level_shares
 from pdanon.recoding.unit_release import (
@@ -240,10 +240,12 @@ def _with_labels(decision: ListDecision, labels: Labels) -> ListDecision:
 
 
 def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
-    rows = decision.rows
-    is_same = rows.recoding.labels.type == rows.columns.itemsets.vocabulary.type  # not if items are joined
+    """Return a decision with the recoding of other rows; its transactions are dropped."""
+    itemsets, recoding = decision.rows.columns.itemsets, decision.rows.recoding
+    is_same = recoding.labels.type == itemsets.vocabulary.type  # not if items are joined
     keeps_type = ALGORITHMS[algorithm].keeps_type and is_same
-    return decision.with_rows(Recoder.of(rows, decision.mapping, keeps_type=keeps_type))
+    parts = None if recoding.groups is None else Parts(itemsets, recoding.groups)
+    return decision.with_rows(Recoder(decision.mapping, keeps_type, not itemsets.nulls.any(), parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,13 +260,6 @@ class Recoder:
     keeps_type: bool = False
     missing_as_empty: bool = False
     parts: Parts | None = None
-
-    @classmethod
-    def of(cls, rows: ListRows, mapping: pd.DataFrame, *, keeps_type: bool) -> Recoder:
-        """Extract the recoding of other rows from a decision; the transactions are dropped."""
-        itemsets, groups = rows.columns.itemsets, rows.recoding.groups
-        parts = None if groups is None else Parts(itemsets, groups)
-        return cls(mapping, keeps_type, not itemsets.nulls.any(), parts)
 
     @cached_property
     def labels(self) -> tuple[pa.Array, pa.DictionaryArray]:
@@ -431,7 +426,7 @@ def _longest(counts: PairCounts, share: int) -> int:
 # --- Lines in which a person has several
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Units:
     """The columns of lines that name persons and their items, and whether repeated lines count."""
 
@@ -460,7 +455,7 @@ class Units:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters for a result."""
-        return {"unit": self.unit, "item": self.item, "counts": self.counts}
+        return asdict(self)
 
     def check_parameters(self, parameters: dict[str, Any]) -> None:
         """Remove ``keep``, and refuse parameters that need all lines at once, or another column."""

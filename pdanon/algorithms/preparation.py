@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,9 +19,11 @@ from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import column_labels, is_list_column, label_position
 from pdanon.itemsets.dtype import ListArray, arrow_values, text_column
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import Mask, inverse_order
 from pdanon.itemsets.support import SupportIndex, support_ranks
+from pdanon.itemsets.timing import assigned
 from pdanon.itemsets.validation import check_count, check_frame, check_known, describe, is_number
 from pdanon.recoding.loss import Remaining
 from pdanon.recoding.recoding import Recoding, became_of
@@ -38,7 +40,7 @@ _HINT = "such as {'age': {'band': 10}, 'items': {'length': 3, 'max_items': 20}}"
 
 
 @holds_tables
-@dataclass(frozen=True, eq=False, slots=True)
+@frozen
 class Prepared:
     """A prepared or reviewed table; made by `prepare`, `keep` and `start_from`.
 
@@ -69,9 +71,7 @@ class Prepared:
         calls += "" if self.earlier is None else ".start_from(...)"
         return f"df.txanon{calls}: {len(self.frame):,} rows; {self.text or 'no steps'}"
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        raise unknown_method(Prepared, name, "a prepared table has no such method", "df.txanon.prepare(...)")
+    __getattr__ = unknown_method("a prepared table has no such method", "df.txanon.prepare(...)")
 
     @called_by_name
     def keep(self, *columns: Hashable) -> Prepared:
@@ -105,11 +105,8 @@ class Prepared:
 
     def release(self, run: Callable[[pd.DataFrame], Anonymized]) -> Anonymized:
         """Release the rows, record the steps, and count what they dropped as suppressed."""
-        token = REVIEWED.set(self.kept)
-        try:
+        with assigned(REVIEWED, self.kept):
             result = run(self.frame)
-        finally:
-            REVIEWED.reset(token)
         if not self.steps:
             return result
         for label, (before, kept) in self._whole.items():

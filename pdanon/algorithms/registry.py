@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import partial
 from inspect import Parameter, signature
 from typing import Any, Literal, TypeAlias
@@ -22,7 +22,7 @@ from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.timing import assigned, progress_bar
 from pdanon.itemsets.validation import check_kind, check_known
 from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.release import FrameWriter, release
@@ -34,7 +34,7 @@ OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
 BYTES_OF_SUPPORTS = 16  # per row and occurrence, that each algorithm needs
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Way:
     """A configuration in which `pdanon.anonymize` tries an algorithm for a guarantee."""
 
@@ -227,21 +227,15 @@ def with_defaults(function: Callable[..., Anonymized], given: Mapping[str, Any])
     return {name: each.default for name, each in parameters_of(function).items()} | dict(given)
 
 
-@contextmanager
-def starting_from(earlier: Any, name: str) -> Iterator[None]:
+def starting_from(earlier: Any, name: str) -> AbstractContextManager[None]:
     """Let an algorithm, or `pdanon.anonymize`, start from an earlier release, if there is one."""
     if earlier is None:
-        yield
-        return
+        return nullcontext()
     if name in ALGORITHMS and not ALGORITHMS[name].starts:
         what = f"{name} cannot keep the labels of an earlier release"
         hint = ", ".join(each for each, record in ALGORITHMS.items() if record.starts)
         raise ParameterError(what, where="start", hint=f"call anonymize, or one of {hint}")
-    token = EARLIER.set(earlier)
-    try:
-        yield
-    finally:
-        EARLIER.reset(token)
+    return assigned(EARLIER, earlier)
 
 
 def parameters_of_guarantee(kind: type) -> list[str]:

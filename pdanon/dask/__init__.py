@@ -395,7 +395,7 @@ class TxanonAccessor:
                 problem = "partitions have no such step"
                 hint = f"pass it to the release: ddf.txanon.pcta(k=5, {STEPS[name]})"
             raise MethodError(problem, where="ddf.txanon", got=repr(name), hint=hint)
-        raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
+        return unknown_method("Dask has no such method", "ddf.txanon")(self, name)
 
 
 def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:

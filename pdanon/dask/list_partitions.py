@@ -283,9 +283,7 @@ class ByPerson:
     def __init__(self, frame: dd.DataFrame, units: Units) -> None:
         self._frame, self._units = frame, units
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        raise unknown_method(ByPerson, name, "persons have no such method", "ddf.txanon.by(...)")
+    __getattr__ = unknown_method("persons have no such method", "ddf.txanon.by(...)")
 
     def anonymize(self, *, max_loss: Mapping[str, float] | None = None, **request: Any) -> LazyRelease:
         """Release the lines by the algorithm that loses least on a sample; parameters as in `anonymize`."""

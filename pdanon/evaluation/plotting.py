@@ -323,8 +323,7 @@ class Plots:
         hint = "call one of its methods: plot.loss(), plot.risk(original), plot.sizes(), plot.mapping()"
         raise CallError("plot is not a function", where="result.plot()", hint=hint)
 
-    def __getattr__(self, name: str) -> Any:
-        raise unknown_method(Plots, name, "there is no such plot", "result.plot")
+    __getattr__ = unknown_method("there is no such plot", "result.plot")
 
     def loss(self, ax: Axes | None = None) -> Axes:
         """Draw the measures of information loss that are shares, in percent. Others, such as UL, are omitted.

@@ -117,11 +117,15 @@ def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodError:
-    """Return an error that suggests a method of an accessor or of plots, or lists all."""
-    methods = [each for each in vars(accessor) if not each.startswith("_")]
-    hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
-    return MethodError(what, where=where, got=repr(name), hint=hint)
+def unknown_method(what: str, where: str) -> Callable[[Any, str], Any]:
+    """Return a ``__getattr__`` whose error suggests a method of the class, or lists all."""
+
+    def suggest(self: Any, name: str) -> Any:
+        methods = [each for each in vars(type(self)) if not each.startswith("_")]
+        hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
+        raise MethodError(what, where=where, got=repr(name), hint=hint)
+
+    return suggest
 
 
 def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
@@ -179,10 +183,9 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
     known = {
         name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_POSITIONAL
     }
-    if "self" not in known:
-        raise _call_error(function.__name__, f"pdanon.{function.__name__}", known, args, given)
-    del known["self"]
-    raise _call_error(function.__name__, function.__qualname__, known, args[1:], given)
+    is_method = known.pop("self", None) is not None
+    where = function.__qualname__ if is_method else f"pdanon.{function.__name__}"
+    raise _call_error(function.__name__, where, known, args[is_method:], given)
 
 
 def moved(name: str, known: Mapping[str, inspect.Parameter]) -> str | None:
@@ -229,14 +232,15 @@ def _call_error(
         first = next(filter(None, map(example, known)), "column='items'")
         hint = f"pass {'the others' if names else 'them'} by name, {first}"
         return CallError(what, where=where, got=f"{len(args) - len(beside)} by position", hint=hint)
-    required = [
+    filled = positional[: len(args)]
+    missing = [
         each
         for each, parameter in known.items()
         if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if each not in given and each not in filled
     ]
-    missing = [each for each in required if each not in given and each not in positional[: len(args)]]
     if not missing:
-        twice = [each for each in positional[: len(args)] if each in given]
+        twice = [each for each in filled if each in given]
         what = f"{name} takes {' and '.join(twice)} once"
         return CallError(what, where=where, got="one by position and one by name", hint="leave one out")
     what = f"{name} needs {' and '.join(missing)}"

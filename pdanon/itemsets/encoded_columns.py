@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.timing import assigned
 from pdanon.itemsets.validation import random_generator
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
@@ -28,15 +29,10 @@ _Encoded: TypeAlias = "tuple[pd.DataFrame, dict[int, Itemsets]]"
 _encoded: ContextVar[_Encoded | None] = ContextVar("encoded", default=None)
 
 
-@contextmanager
-def encode_once(frame: pd.DataFrame) -> Iterator[None]:
+def encode_once(frame: pd.DataFrame) -> AbstractContextManager[None]:
     """Keep the codes of the columns of a frame, which stays as it is, for several algorithms."""
     # Their releases have codes instead of texts, as `write_column` says.
-    token = _encoded.set((frame, {}))
-    try:
-        yield
-    finally:
-        _encoded.reset(token)
+    return assigned(_encoded, (frame, {}))
 
 
 def encode_column(frame: pd.DataFrame, position: int) -> Itemsets:

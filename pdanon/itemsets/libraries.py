@@ -126,8 +126,10 @@ def _read_table(value: Any, name: str) -> tuple[pd.DataFrame | pd.Series[Any], L
             index=pd.RangeIndex(table.num_rows),
         )
         frame.columns = pd.Index(table.column_names, dtype=object)
-        views = _library_of(value) != "polars"
-        return frame, Library(_builder(value, source), table.schema, views=views)
+        schema = table.schema
+        if _library_of(value) == "polars":  # it makes its own views, and those cast by Arrow 19 crash it
+            schema = pa.schema([each.with_type(without_views(each.type)) for each in schema])
+        return frame, Library(_builder(value, source), schema)
     except Exception as error:
         got = type(error).__name__
     # Raised outside the handler: the chained error of a library may show a value.
@@ -174,8 +176,6 @@ class Library:
     build: Callable[[pa.Table], Any]  # returns a table of the library for an Arrow table
     schema: pa.Schema  # of the table that was read; returned columns of the same name have their layout
     is_column: bool = False  # a single column was read
-    # text may be returned as views; polars makes its own, and views cast by Arrow 19 crash it
-    views: bool = True
 
     def translate(self, value: Any) -> Any:
         """Return frames, and what holds frames, in this library; everything else unchanged."""
@@ -212,14 +212,12 @@ class Library:
             places = self.schema.get_all_field_indices(name)
             before = self.schema.field(places[0]) if len(places) == 1 else pa.field(name, pa.null())
             values = _to_column(frame.iloc[:, position])
-            kind = before.type if self.views else without_views(before.type)
-            column = values if values.type.equals(before.type) else _as_before(values, kind)
+            column = _as_before(values, before.type)
             columns.append(column)
             # Metadata may list values: a column that may have been recoded has none.
             recoded = _is_text(values.type) or is_list_type(values.type)
-            same = any(column.type.equals(each, check_metadata=True) for each in (before.type, kind))
-            noted = before if same and not recoded else pa.field(name, column.type)
-            fields.append(noted.with_type(column.type))
+            same = column.type.equals(before.type, check_metadata=True)
+            fields.append(before if same and not recoded else pa.field(name, column.type))
         return pa.Table.from_arrays(columns, schema=pa.schema(fields))
 
 

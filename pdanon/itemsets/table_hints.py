@@ -84,9 +84,8 @@ def lists_hint(frame: pd.DataFrame) -> str:
         return f"no row shows what it holds: name the column, as in column={untyped[0].name!r}"
     if is_onehot(columns):
         return _onehot_hint(columns)
-    hints = [_column_hint(column) for column in columns if _first_value(column) is not None]
-    known = [hint for hint in hints if hint is not None]
-    return known[0] if known else _wide_hint(columns) or _long_hint(columns)
+    known = filter(None, map(_column_hint, columns))
+    return next(known, None) or _wide_hint(columns) or _long_hint(columns)
 
 
 def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:

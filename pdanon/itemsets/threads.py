@@ -10,6 +10,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from contextlib import contextmanager
 from contextvars import copy_context
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from itertools import pairwise
 from math import inf
 from multiprocessing import active_children, get_context, parent_process
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from pdanon import _kernels
 from pdanon._kernels._compiled import are_checked
+from pdanon.errors import ParameterError
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import (
@@ -31,14 +33,13 @@ from pdanon.itemsets.timing import (
     SETTINGS,
     Report,
     TimeLimitError,
-    check_progress,
     halt_on_error,
     part_done,
     read_variable,
     report_nothing,
     seconds_left,
 )
-from pdanon.itemsets.validation import check_count
+from pdanon.itemsets.validation import check_count, check_flag
 
 _T = TypeVar("_T")
 
@@ -48,18 +49,6 @@ _STACK = 2**25  # bytes that a thread may need
 _LONGEST = 2**24  # steps of a loop that cannot be interrupted: some tenths of a second
 
 _own = threading.local()  # has `busy` in threads of this module
-
-
-def check_threads(n: Any) -> int | None:
-    """Check the number of threads that a program sets; None stands for the default."""
-    hint = "None stands for the cores that this process may use"
-    return None if n is None else check_count(n, "threads", least=1, most=MOST_THREADS, hint=hint)
-
-
-def check_processes(n: Any) -> int | Executor:
-    """Check the number of processes, at least 1, or an executor started by the caller."""
-    hint = "pass a number of processes, or an Executor"
-    return n if isinstance(n, Executor) else check_count(n, "processes", least=1, hint=hint)
 
 
 def count_threads() -> int:
@@ -77,9 +66,6 @@ def count_threads() -> int:
     # macOS and Windows have no sched_getaffinity.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, limit)
-
-
-_CHECKS = {"progress": check_progress, "threads": check_threads, "processes": check_processes}
 
 
 class Settings:
@@ -149,8 +135,19 @@ def config(
     >>> pdanon.config()
     pdanon.config(progress=False, threads=None, processes=1)
     """
-    given = {"progress": progress, "threads": threads, "processes": processes}
-    return Settings({name: _CHECKS[name](value) for name, value in given.items() if value is not ...})
+    given: dict[str, Any] = {}
+    if progress is not ...:
+        given["progress"] = check_flag(progress, "progress")
+        if progress and find_spec("tqdm") is None:
+            raise ParameterError("progress=True needs the package tqdm", hint="pip install tqdm")
+    if threads is not ...:
+        hint = "None stands for the cores that this process may use"
+        bounds: Any = {"least": 1, "most": MOST_THREADS, "hint": hint}
+        given["threads"] = None if threads is None else check_count(threads, "threads", **bounds)
+    if processes is not ...:
+        hint, is_pool = "pass a number of processes, or an Executor", isinstance(processes, Executor)
+        given["processes"] = processes if is_pool else check_count(processes, "processes", least=1, hint=hint)
+    return Settings(given)
 
 
 # --- The division of work

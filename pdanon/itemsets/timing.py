@@ -10,16 +10,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from importlib.util import find_spec
 from math import inf
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.validation import check_flag
+
+_T = TypeVar("_T")
 
 LOG = logging.getLogger("pdanon.progress")
 # Of this process; `pdanon.config` sets them.
@@ -49,14 +49,19 @@ class TimeLimitError(Exception):
 
 
 @contextmanager
-def limit_time(seconds: float) -> Iterator[None]:
-    """Limit the seconds of a block from now on, or keep an earlier limit of an outer block."""
-    # The next report of progress after the limit raises `TimeLimitError`.
-    token = _end.set(min(time.perf_counter() + seconds, _end.get()))
+def assigned(variable: ContextVar[_T], value: _T) -> Iterator[None]:
+    """Set a variable of the context until the end of a block."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _end.reset(token)
+        variable.reset(token)
+
+
+def limit_time(seconds: float) -> AbstractContextManager[None]:
+    """Limit the seconds of a block from now on, or keep an earlier limit of an outer block."""
+    # The next report of progress after the limit raises `TimeLimitError`.
+    return assigned(_end, min(time.perf_counter() + seconds, _end.get()))
 
 
 def seconds_left() -> float:
@@ -98,14 +103,12 @@ def check_time() -> None:
 def halt_on_error() -> Iterator[NDArray[np.bool_]]:
     """Yield the halt flag of a block, shape (1,), and set it if an error or an interrupt ends the block."""
     flag = np.zeros(1, np.bool_)
-    token = _halt.set(flag)
-    try:
-        yield flag
-    except BaseException:
-        flag[0] = True
-        raise
-    finally:
-        _halt.reset(token)
+    with assigned(_halt, flag):
+        try:
+            yield flag
+        except BaseException:
+            flag[0] = True
+            raise
 
 
 def halt_flag() -> NDArray[np.bool_]:
@@ -157,13 +160,6 @@ def report_nothing(done: int) -> None:
     """Report nothing, as the caller reports larger steps or runs in another process."""
 
 
-def check_progress(value: Any) -> bool:
-    """Check whether to show progress bars."""
-    if check_flag(value, "progress") and find_spec("tqdm") is None:
-        raise ParameterError("progress=True needs the package tqdm", hint="pip install tqdm")
-    return bool(value)
-
-
 @contextmanager
 def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Report]:
     """Yield a function that counts finished units, checks the time limit, and shows or logs the count.
@@ -191,11 +187,8 @@ def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Re
             log(_LOGGED)
             check_time()
 
-        token = _watcher.set(report if unit == _PARTS else lambda done: log(_LOGGED))
-        try:
+        with assigned(_watcher, report if unit == _PARTS else lambda done: log(_LOGGED)):
             yield report
-        finally:
-            _watcher.reset(token)
         log(0)
 
 

@@ -108,15 +108,12 @@ def check_path(path: Any, name: str = "path") -> str:
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
     if not isinstance(text, str):
         raise ParameterError(f"{name} must be a path", where=name, got=type(path).__name__, hint=_PATH_HINT)
-    encodable = True
-    try:
-        os.fsencode(text)  # the system's encoding, which need not be UTF-8
-    except UnicodeEncodeError:
-        encodable = False
-    if not text or "\0" in text or not encodable:
-        hint = "a path is a text without null characters"
-        raise ParameterError(f"{name} names no file", where=name, got=quote_word(text), hint=hint)
-    return text
+    if text and "\0" not in text:
+        with suppress(UnicodeEncodeError):
+            os.fsencode(text)  # the system's encoding, which need not be UTF-8
+            return text
+    hint = "a path is a text without null characters"
+    raise ParameterError(f"{name} names no file", where=name, got=quote_word(text), hint=hint)
 
 
 def is_code_file(items: Any) -> bool:

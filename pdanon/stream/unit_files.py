@@ -90,9 +90,7 @@ class ByPerson:
     def __init__(self, source: str | os.PathLike[str], units: Units) -> None:
         self._source, self._units = source, units
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise an error that suggests a method."""
-        raise unknown_method(ByPerson, name, "persons have no such method", "pdanon.stream.by(...)")
+    __getattr__ = unknown_method("persons have no such method", "pdanon.stream.by(...)")
 
     @called_by_name
     def anonymize(
