@@ -48,13 +48,18 @@ _FITS = "drop --stream if the table fits into memory"
 _STREAMS = "--stream reads directories of Parquet files, in anonymize, audit, profile and risk"
 
 
+def passed_form(arguments: Arguments) -> dict[str, Any]:
+    """Return the arguments that specify the form of a table."""
+    return {name: value for name in _FORM if (value := getattr(arguments, name)) is not None}
+
+
 def form_of(arguments: Arguments) -> Form:
     """Return the form of a table as the arguments specify it."""
-    form = {name: getattr(arguments, name) for name in _FORM}
-    types = dict(form["types"] or ())
+    form = passed_form(arguments)
+    types = dict(form.get("types", ()))
     if arguments.command == "audit" and is_text(arguments.source):
         types |= number_types(chunks=arguments.chunks, groups=arguments.classes is not None)
-    return Form(**form | {"by": arguments.by or (), "types": types or None})
+    return Form(**form | {"types": types or None})
 
 
 def number_types(*, chunks: bool, groups: bool) -> dict[str, str]:
@@ -72,16 +77,16 @@ def unit_of(arguments: Arguments) -> dict[str, Any]:
 
 def is_raw(arguments: Arguments) -> bool:
     """Return whether a command describes a CSV file whose form is not specified."""
-    passed = {name for name in _FORM if getattr(arguments, name) is not None}
-    is_unknown = arguments.command == "profile" and passed <= {"delimiter", "encoding"}
+    known = passed_form(arguments).keys() <= {"delimiter", "encoding"}
+    is_unknown = arguments.command == "profile" and known
     return is_unknown and not arguments.stream and is_text(arguments.source)
 
 
 def has_no_items(arguments: Arguments) -> bool:
     """Return whether an audit is of quasi-identifiers alone, in a text file whose form names no items."""
-    passed = {name for name in _FORM if getattr(arguments, name) is not None}
     of_columns = arguments.command == "audit" and arguments.quasi and isinstance(arguments.m, DefaultNumber)
-    alone = not (passed - {"delimiter", "encoding", "types", "no_header"} or arguments.sensitive)
+    reading = {"delimiter", "encoding", "types", "no_header"}
+    alone = not (passed_form(arguments).keys() - reading or arguments.sensitive)
     return bool(of_columns and alone and is_text(arguments.source))
 
 
@@ -90,8 +95,7 @@ def describe_file(arguments: Arguments) -> RawProfile:
     path = arguments.source
     with stage(f"reading {path}"):
         table, has_header = read_raw_text(path, arguments.delimiter, arguments.encoding or "utf-8")
-        known = {name: value for name in _FORM if (value := getattr(arguments, name)) is not None}
-        known |= {} if has_header else {"no_header": True}
+        known = passed_form(arguments) | ({} if has_header else {"no_header": True})
         read = lambda form: Form(**form).read(path).frame  # noqa: E731
         frame = _note(table, path, arguments)
         return describe_raw(frame, k=arguments.k, known=known, convert=read)
@@ -121,10 +125,12 @@ def prepare_read(frame: pd.DataFrame, arguments: Arguments) -> Prepared:
 
 def repeated_words(arguments: Arguments) -> list[str]:
     """Return the input, a name for the output and the options of the form, for another command."""
-    form = form_of(arguments)
-    names = (*_FORM, "keep") if form.drops_columns else _FORM
-    passed = {name: getattr(arguments, name) for name in names if name != "column" or not form.has_no_lists}
-    options = words_of({name: value for name, value in passed.items() if value is not None})
+    form, passed = form_of(arguments), passed_form(arguments)
+    if form.has_no_lists:
+        passed.pop("column", None)
+    if form.drops_columns and arguments.keep is not None:
+        passed["keep"] = arguments.keep
+    options = words_of(passed)
     steps = [f"{name}.{step}={value}" for name, step, value in arguments.prepare or ()]
     options += ["--prepare", *steps] if steps else []
     words = [mask_credentials(str(arguments.source)), "released.parquet", *options]
@@ -327,7 +333,7 @@ def _check_series_options(arguments: Arguments) -> None:
 
 
 def check_links(arguments: Arguments) -> None:
-    """Check the arguments of links; a secret key that exists is not among the written files."""
+    """Check the arguments of links, and count a secret key that does not exist among the written files."""
     links, secret = arguments.links, arguments.secret
     if links is None and secret is None:
         return
@@ -356,7 +362,8 @@ def check_links(arguments: Arguments) -> None:
     )
     if secret.exists():
         read_secret(secret)
-        arguments.written.remove("secret")
+    else:
+        arguments.written.append("secret")
 
 
 def check_classes(arguments: Arguments, groups: bool) -> None:
@@ -442,21 +449,21 @@ def read_with_persons(arguments: Arguments) -> tuple[pd.DataFrame, list[str]]:
 
 
 def _note(table: Table, path: Path | str, arguments: Arguments) -> pd.DataFrame:
-    """Print the notes of a table, and return its frame."""
-    for each in (*table.notes, *_describe_quasi(table.frame, arguments)):
+    """Print the notes of a table, also on columns that a command generalizes, and return its frame."""
+    notes = [*table.notes]
+    if arguments.command == "anonymize":
+        notes += describe_texts(
+            table.frame,
+            arguments.source,
+            "--types {}={}",
+            quasi=arguments.quasi or (),
+            trees=dict(arguments.hierarchies or ()),
+            keep=arguments.keep or (),
+            only_times=arguments.unit is not None,
+        )
+    for each in notes:
         note(f"{mask_credentials(str(path))}: {each}")
     return table.frame
-
-
-def _describe_quasi(frame: pd.DataFrame, arguments: Arguments) -> list[str]:
-    """Return notes on quasi-identifiers of a command that generalizes them, and that may lack a type."""
-    files = {name for name, tree in arguments.hierarchies or () if isinstance(tree, Path)}
-    labels = [name for name in arguments.quasi or () if name not in files]
-    if arguments.command != "anonymize" or is_parquet(arguments.source):
-        return []
-    times = arguments.unit is not None
-    kept = [*(arguments.keep or ())]
-    return describe_texts(frame, kept if times else labels, "--types {}={}", only_times=times)
 
 
 def _columns_of(arguments: Arguments) -> list[str]:

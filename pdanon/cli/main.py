@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import traceback
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -80,7 +79,8 @@ from pdanon.cli.output import (
     stage,
 )
 from pdanon.cli.parser import Command, parser_of
-from pdanon.cli.policy import Policy, bound_function, release_table, release_writers
+from pdanon.cli.policy import Policy
+from pdanon.cli.releases import bound_function, release_table, release_writers
 from pdanon.cli.schema import read_steps
 from pdanon.cli.signals import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import (
@@ -146,7 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _code_of(argv: Sequence[str] | None) -> int:
     """Run a command, print its outcome, and return its exit code."""
     try:
-        with _output():
+        with escaped_output():
             return _print_outcome(sys.argv[1:] if argv is None else [*argv])
     except BrokenPipeError:
         return 141
@@ -191,25 +191,12 @@ def _report_error(error: Exception) -> int:
     return 2  # a defect is no verdict, so the code is not 1
 
 
-@contextmanager
-def _output() -> Iterator[None]:
-    """Flush the output when the block ends, and fail if that fails: exit code 0 would mislead."""
-    try:
-        with escaped_output():
-            yield
-    finally:
-        try:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards the rest of the buffer
-            raise OSError(error.errno, error.strerror, "standard output") from None
-
-
 # --- Commands
 
 _PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining risk, and the loss
 _PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
+# Files of a policy in the order of the text.
+_SHOWN = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page", "links", "secret")
 
 
 def _plan(arguments: Arguments) -> Outcome | None:
@@ -244,7 +231,8 @@ def _profile(arguments: Arguments) -> Outcome:
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
-    return _outcome(arguments, facts_of_profile(look), partial(print_profile, look))
+    outcome = Outcome(facts_of_profile(look), partial(print_profile, look))
+    return _with_files(outcome, _files_of(arguments))
 
 
 def _describe(found: RawProfile, arguments: Arguments) -> Outcome:
@@ -261,16 +249,17 @@ def _describe(found: RawProfile, arguments: Arguments) -> Outcome:
     return Outcome(shown_fields(found), partial(print, found))
 
 
-def _outcome(arguments: Arguments, facts: Facts, show: Callable[[], object]) -> Outcome:
-    """Return an outcome whose text ends with the written files."""
-    files = _files_of(arguments)
+def _with_files(
+    outcome: Outcome, files: Mapping[str, Path | str], results: Collection[str] = ("release", "table")
+) -> Outcome:
+    """Return an outcome whose text ends with the written files, and names all but the results."""
 
-    def show_all() -> None:
-        show()
+    def show() -> None:
+        outcome.show()
         for name, path in files.items():
-            print(f"  {'written' if name in ('release', 'table') else name:<10} {path}")
+            print(f"  {'written' if name in results else name:<10} {path}")
 
-    return Outcome(facts, show_all, files=files)
+    return replace(outcome, show=show, files=files)
 
 
 def _tradeoff(arguments: Arguments) -> Outcome:
@@ -291,7 +280,7 @@ def _tradeoff(arguments: Arguments) -> Outcome:
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, **options)
     with stage("writing"):
         _write_trials(trials, frame, arguments)
-    return _outcome(arguments, {"trials": trials}, partial(print_tradeoff, trials))
+    return _with_files(Outcome({"trials": trials}, partial(print_tradeoff, trials)), _files_of(arguments))
 
 
 def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Arguments) -> None:
@@ -311,8 +300,7 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Argument
 def _with_commands(look: Profile, arguments: Arguments) -> Profile:
     """Return a profile whose hints are commands for a shell."""
     words = " ".join(map(quote, repeated_words(arguments)))
-    commands = [alert.command.replace("IN OUT", words, 1) for alert in look.alerts]
-    alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
+    alerts = (alert._replace(hint=alert.command.replace("IN OUT", words, 1)) for alert in look.alerts)
     return replace(look, alerts=tuple(alerts))
 
 
@@ -325,17 +313,11 @@ def _draw(trials: pd.DataFrame, path: Path) -> None:
     picture.savefig(path)
 
 
-_TO_KEEP = (
-    "leave them out of the table; protect them with --quasi; or pass --keep and their names if they may be "
-    "published as they are"
-)
-
-
 def _anonymize(arguments: Arguments) -> Outcome:
     check_links(arguments)
     (check_stream if arguments.stream else check_form)(arguments)
     name, options = arguments.algorithm, passed_options(arguments)
-    most = dict(arguments.max_loss) or None
+    most = {name.strip(): value for name, value in arguments.max_loss} or None
     if not arguments.stream:
         check_max_loss(most, ["named"] if name is None else ())
         check_max_risk(arguments.max_risk)
@@ -351,7 +333,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
     prepared = prepare_read(frame, arguments).keep(*(arguments.keep or ()))
     others = _read_control(arguments)
     frame = prepared.frame
-    with running, show_warnings(_TO_KEEP):
+    with running:
         request = options | {"max_loss": most}
         persons, risk = unit_of(arguments), arguments.max_risk
         result = release_table(prepared, name, arguments.column, persons, request, risk)
@@ -363,7 +345,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
         files, confidential = release_writers(
             result,
             frame,
-            _files_of(arguments) | ({"secret": arguments.secret} if arguments.links else {}),
+            _files_of(arguments) | {"secret": arguments.secret},
             linked,
             form=form_of(arguments),
             separator=arguments.join or arguments.separator,
@@ -374,25 +356,19 @@ def _anonymize(arguments: Arguments) -> Outcome:
         write_whole(files, confidential, overwrite=arguments.overwrite)
     if in_chunks(result) and arguments.keep:
         note(f"{name} publishes no other column, not even those of --keep")
-    facts, show, code = _judge(result, frame, arguments)
-    return replace(_outcome(arguments, facts, show), code=code)
+    return _with_files(_judge(result, frame, arguments), _files_of(arguments))
 
 
-def _judge(
-    result: Anonymized, original: pd.DataFrame, arguments: Arguments
-) -> tuple[Facts, Callable[[], object], int]:
-    """Return the facts of a release, the function that prints it, and the exit code.
-
-    If no count answers a question, others are made and measured.
-    """
-    facts, show, measured = facts_of_release(result), partial(print_release, result), None
+def _judge(result: Anonymized, original: pd.DataFrame, arguments: Arguments) -> Outcome:
+    """Return the outcome of a release. If no count answers a question, others are made and measured."""
+    measured = None
     if result.do_not_publish and has_alternatives(result):
         limit = {} if arguments.time_limit is None else {"time_limit": arguments.time_limit}
         with stage("measuring alternatives", has_bar=True):
             measured = alternatives(original, result, **limit)
-        show = partial(print_release, result, measured)
+    facts = facts_of_release(result) | {"alternatives": measured}
     code = 1 if arguments.strict and result.do_not_publish else 0
-    return facts | {"alternatives": measured}, show, code
+    return Outcome(facts, partial(print_release, result, measured), code)
 
 
 def _anonymize_files(
@@ -401,7 +377,7 @@ def _anonymize_files(
     """Anonymize Parquet files, one row group after the other."""
     persons = unit_of(arguments)
     options |= {"max_risk": arguments.max_risk, "keep": arguments.keep or ()}
-    with open_table(arguments) as source, running, show_warnings(_TO_KEEP):
+    with open_table(arguments) as source, running:
         release = bound_function(arguments.algorithm or "anonymize", source, arguments.column, persons)
         result = release(arguments.target, mapping=arguments.mapping, **options)
 
@@ -531,7 +507,7 @@ def _verify(arguments: Arguments) -> Outcome:
         arguments.evidence,
         _with_stored_types(_read_verified(arguments.release, arguments, Form(column=column, **text)), stored),
         original=_read_original(stored, arguments, form),
-        **{name: _read_described(stored, arguments, name) for name in ("mapping", "classes")},
+        **{name: _read_described(stored, name, getattr(arguments, name)) for name in ("mapping", "classes")},
         independent=arguments.independent,
     )
     facts = {"matches": found.matches, "checks": found.checks}
@@ -567,22 +543,17 @@ def _with_stored_types(release: pd.DataFrame, stored: Evidence) -> pd.DataFrame:
     hashes = {each["name"]: each.get("fingerprint") for each in stored.tables["release"]["columns"]}
     for name, _, found, is_index in column_contents(release)[1]:
         if not is_index and hashes.get(name) not in (None, found):
-            typed = typed_columns(release[name])
-            fitting = (each for each in typed if _hash_of(each) == hashes[name])
-            release = release.assign(**{name: next(fitting, release[name])})
+            for typed in typed_columns(release[name]):
+                if column_contents(typed.to_frame())[1][0].fingerprint == hashes[name]:
+                    release = release.assign(**{name: typed})
     return release
 
 
-def _hash_of(column: pd.Series[Any]) -> str:
-    return column_contents(column.to_frame())[1][0].fingerprint
-
-
-def _read_described(stored: Evidence, arguments: Arguments, name: str) -> pd.DataFrame | None:
+def _read_described(stored: Evidence, name: str, path: Path | None) -> pd.DataFrame | None:
     """Read a further table of a release, with the columns that the evidence lists."""
-    path, columns = getattr(arguments, name), ["group", "item", "generalized"]
-    if name in stored.tables:
-        columns = _column_names(stored.tables[name])
-    return None if path is None else read_columns(path, columns)
+    if path is None or name not in stored.tables:
+        return _read_mapping(path)
+    return read_columns(path, _column_names(stored.tables[name]))
 
 
 def _risk(arguments: Arguments) -> Outcome:
@@ -637,24 +608,14 @@ def _run(arguments: Arguments) -> Outcome:
     with stage(f"running {arguments.policy}", has_bar=True):
         original = None if policy.is_streamed else policy.read()
         result = policy.run_stream(**allowed) if original is None else policy.run(original)
-    shown: Iterable[str] = outputs
-    facts, code = facts_of_release(result), 0
-    show_release: Callable[[], object] = partial(print_release, result)
     if isinstance(result, Anonymized) and original is not None:
         with stage("writing"):
             policy.write(result, original, **allowed)
-        facts, show_release, code = _judge(
-            result, prepare(original, read_steps(policy.prepare)).frame, arguments
-        )
-        shown = ("release", "classes", "mapping", "legend", "loss", "report", "evidence", "page")
-        shown = [name for name in (*shown, "links", "secret") if name in outputs]
-
-    def show() -> None:
-        show_release()
-        for name in shown:
-            print(f"  {name:10} {outputs[name]}")
-
-    return Outcome(facts, show, code, files=outputs)
+        outcome = _judge(result, prepare(original, read_steps(policy.prepare)).frame, arguments)
+    else:
+        outcome = Outcome(facts_of_release(result), partial(print_release, result))
+    shown = {name: outputs[name] for name in _SHOWN if name in outputs}
+    return replace(_with_files(outcome, shown, results=()), files=outputs)
 
 
 def _compare(arguments: Arguments) -> Outcome:

@@ -68,8 +68,9 @@ class File:
         if self.suffixes and suffix_of(text) not in self.suffixes:
             *others, last = self.suffixes
             known = f"{', '.join(others)} or {last}" if others else last
-            hint = suffix_hint(text, written=self.written) if ".csv" in self.suffixes else self.hint
-            raise argparse.ArgumentTypeError(f"{text!r} must end in {known}{f'{HINT}{hint}' if hint else ''}")
+            remedy = suffix_hint(text, written=self.written) if ".csv" in self.suffixes else self.hint
+            remedy = f"{HINT}{remedy}" if remedy else ""
+            raise argparse.ArgumentTypeError(f"{text!r} must end in {known}{remedy}")
         path = _in_a_directory(text) if self.written else Path(text)
         if self.written and path.is_dir():
             raise argparse.ArgumentTypeError(f"{text!r} is a directory{HINT}name a file in it")
@@ -132,7 +133,7 @@ def named(
     split: Callable[[str, str], tuple[str, str, str]] = str.partition,
     known: Collection[str] = (),
 ) -> Callable[[str], tuple[str, Any]]:
-    """Return a type of options: a name, one of those known if any are, and a value that can be read."""
+    """Return a type of options: a name, a known one if any are, and a value that can be read."""
 
     def parse(text: str) -> tuple[str, Any]:
         name, mark, value = split(text, "=")
@@ -374,9 +375,9 @@ def _guarantee_options(arguments: Arguments) -> Parameters:
 def _algorithm_options(arguments: Arguments) -> Parameters:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
     name, options = arguments.algorithm, _options(arguments)
-    accepted, required = _accepted(name), _required(name)
+    accepted = _accepted(name)
     if arguments.stream:
-        accepted += region_parameters(name)
+        accepted |= dict.fromkeys(region_parameters(name), False)
     if arguments.unit is not None and not hasattr(ByPerson, name):
         hint = "it publishes groups or parts of rows: choose another algorithm, such as pcta"
         raise ParameterError(f"{name} does not take --unit", hint=hint)
@@ -384,9 +385,9 @@ def _algorithm_options(arguments: Arguments) -> Parameters:
         renamed = moved(option, parameters_of(algorithm(name))) if option == "refine" else None
         hint = renamed or _suggest_algorithms(option)
         raise ParameterError(f"{name} does not take {flag(option)}", hint=hint)
-    if required - options.keys():
-        flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
-        raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
+    if missing := [each for each in PARAMETERS if accepted.get(each) and each not in options]:
+        what = f"{name} needs {', '.join(map(flag, missing))}"
+        raise ParameterError(what, hint=f"'pdanon algorithms {name}' lists its options")
     if takes_guarantee(algorithm(name)):
         check_sensitive(options, spelled=flag, known=("l",))
     if not of_lists(algorithm(name)):
@@ -399,14 +400,11 @@ def _options(arguments: Arguments) -> Parameters:
     return options | {option: dict(options[option]) for option in _PAIRS if option in options}
 
 
-def _accepted(name: str) -> list[str]:
-    """Return the parameters of an algorithm, and those of the items that it takes as one value."""
-    own = [*text_parameters(name)] + ["labels"] * ALGORITHMS[name].publishes_sets
-    return own + _OF_TRANSACTION if "transaction" in own else own
-
-
-def _required(name: str) -> set[str]:
-    return {option for option, required in text_parameters(name).items() if required}
+def _accepted(name: str) -> dict[str, bool]:
+    """Return the parameters of an algorithm, also of its items, each with whether it is required."""
+    own = text_parameters(name)
+    more = ["labels"] * ALGORITHMS[name].publishes_sets + _OF_TRANSACTION * ("transaction" in own)
+    return own | dict.fromkeys(more, False)
 
 
 def _check_no_lists(arguments: Arguments) -> None:
@@ -437,14 +435,14 @@ def facts_of_algorithm(name: str) -> Facts:
     function = ALGORITHMS[name].function
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    required, by_command = _required(name), is_run_by_command(name)
+    by_command = is_run_by_command(name)
     options = [
         {
             "parameter": each,
             "option": flag(each) if each in PARAMETERS and by_command else None,
-            "required": each in required,
+            "required": required,
         }
-        for each in _accepted(name)
+        for each, required in _accepted(name).items()
     ]
     does, _, _ = text.partition("\n")
     return {"name": name, "does": does, "guarantee": guarantee, "by_command": by_command, "options": options}
@@ -475,4 +473,4 @@ def summarize(facts: Facts) -> str:
 
 def is_run_by_command(name: str) -> bool:
     """Whether options alone can call an algorithm. A policy and Python can call any."""
-    return _required(name) <= PARAMETERS.keys()
+    return all(each in PARAMETERS for each, required in text_parameters(name).items() if required)

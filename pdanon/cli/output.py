@@ -38,8 +38,9 @@ from pdanon.evaluation.profile import Profile
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import is_taken
 from pdanon.itemsets.cards import Lines
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.support import MOST_ROWS
-from pdanon.itemsets.timing import LOG, SETTINGS
+from pdanon.itemsets.timing import LOG, SETTINGS, assigned
 from pdanon.recoding.counts import class_sizes, level_lines, loss_lines, percent
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, unmodified_lines
 from pdanon.recoding.risk import risk_lines
@@ -54,10 +55,15 @@ _IF_USELESS = (
     "of a hierarchy (pcta), or a hierarchy with more levels; for other columns name fewer of them as quasi"
 )
 
+_TO_KEEP = (
+    "leave them out of the table; protect them with --quasi; or pass --keep and their names if they may be "
+    "published as they are"
+)
+
 _IF_PARTS = "name that column in --by, or leave it out of the file if rows need not be persons"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The outcome of a command."""
 
@@ -84,12 +90,8 @@ _messages: ContextVar[Messages] = ContextVar("messages")
 def collect_messages(*, quiet: bool) -> Iterator[Messages]:
     """Collect the warnings and notes of a block, with those that streams log."""
     messages = Messages(quiet)
-    token = _messages.set(messages)
-    try:
-        with _show_records(STREAM_LOG, note):
-            yield messages
-    finally:
-        _messages.reset(token)
+    with assigned(_messages, messages), _show_records(STREAM_LOG, note):
+        yield messages
 
 
 def _current() -> Messages:
@@ -154,13 +156,13 @@ def _show_records(log: logging.Logger, show: Callable[[str], object]) -> Iterato
 
 
 @contextmanager
-def show_warnings(hint: str = "") -> Iterator[None]:
+def show_warnings() -> Iterator[None]:
     """Print warnings of a release on stderr in the form of errors, with hints for the command line."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         if isinstance(message, ReleaseWarning):
             default = _IF_USELESS if message.hint == REMEDY else message.hint
-            remedy = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS}.get(type(message), default)
+            remedy = {IdentifierWarning: _TO_KEEP, PersonsWarning: _IF_PARTS}.get(type(message), default)
             kind = type(message).__name__
             _current().warnings.append({"kind": kind, "what": message.what, "hint": remedy})
             report(f"warning: {message.what}" + (f"\n  hint:  {remedy}" if remedy else ""))
@@ -203,15 +205,22 @@ class _EscapingStream:
 
 @contextmanager
 def escaped_output() -> Iterator[None]:
-    """Escape control characters and text that cannot be encoded in the output of the block."""
+    """Escape control characters and what cannot be encoded in the output of the block, and flush it."""
     if sys.stdout is None:
         yield
         return
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
     escaped: Any = _EscapingStream(sys.stdout)
-    with redirect_stdout(escaped):
-        yield
+    try:
+        with redirect_stdout(escaped):
+            yield
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError as error:  # exit code 0 would mislead
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards the rest of the buffer
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def streamed_lines(result: Streamed) -> Lines:
@@ -345,8 +354,8 @@ def document(
     """Return the JSON document of a command, on one line; an outcome, or the error that ended it."""
     facts = None if outcome is None else outcome.facts
     if outcome is not None and outcome.files is not None:
-        files = {name: os.fspath(path) for name, path in outcome.files.items() if path is not None}
-        facts = outcome.facts | {"files": [{"name": name, "path": path} for name, path in files.items()]}
+        files = [{"name": name, "path": path} for name, path in outcome.files.items() if path is not None]
+        facts = outcome.facts | {"files": files}
     content = {
         "schema_version": SCHEMA_VERSION,
         "pdanon": version("pdanon"),
@@ -380,12 +389,9 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, str)):
         return escape_controls(mask_credentials(value)) if isinstance(value, str) else value
     if isinstance(value, pd.DataFrame):
-        return [
-            plain(dict(zip(map(str, value), row, strict=True)))
-            for row in value.itertuples(index=False, name=None)
-        ]
+        return plain(value.to_dict("records"))
     if isinstance(value, pd.Series):
-        return plain(dict(zip(map(str, value.index), value.tolist(), strict=True)))
+        return plain(value.to_dict())
     if isinstance(value, Guarantee):
         return _guarantee(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -78,20 +77,21 @@ class Parser(argparse.ArgumentParser):
         options = [word.partition("=")[0] for word in self._words if word.startswith("--") and word != "--"]
         return next((each for each in options if each not in self._option_string_actions), None)
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Add a hint to the error for a wrong choice, such as the most similar one."""
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            hint = did_you_mean(value, map(str, action.choices or ()))
+            if action.dest == "algorithm" and value in ALGORITHMS:
+                hint = f"{value} protects other columns too: compare its losses, see 'pdanon compare --help'"
+                if not is_run_by_command(value):
+                    hint = f"{value} takes what no option can give: write a policy, or call pdanon.{value}"
+            message = error.message if hint is None else f"{error.message}{HINT}{hint}"
+            raise argparse.ArgumentError(action, message) from None
+
     def _suggest(self, message: str) -> str | None:
-        """Return a hint for an unknown option or name, such as the most similar one."""
-        _, choice, name = message.partition("invalid choice: '")
-        if choice:
-            wrong = name.partition("'")[0]
-            if wrong in ALGORITHMS and "--algorithm" in message:
-                if not is_run_by_command(wrong):
-                    return f"{wrong} takes what no option can give: write a policy, or call pdanon.{wrong}"
-                return f"{wrong} protects other columns too: compare its losses, see 'pdanon compare --help'"
-            option = message.removeprefix("argument ").partition(":")[0]
-            named = self._option_string_actions.get(option)
-            actions = self._actions if named is None else [named]
-            choices = [list(action.choices) for action in actions if action.choices is not None]
-            return did_you_mean(wrong, [str(each) for each in chain.from_iterable(choices)])
+        """Return a hint for an unknown option, such as the most similar one."""
         _, _, unknown = message.partition("unrecognized arguments: ")
         options = [word for word in unknown.split() if word.startswith("--")]
         if options and options[0] in _ELSEWHERE:
@@ -134,7 +134,8 @@ def parser_of(commands: Mapping[str, Command], words: Sequence[str]) -> argparse
         options["usage"] = f"%(prog)s {usage} [options]" if arguments else None
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
         _add_arguments(command, arguments)
-        kinds = {action.dest: action.type for action in command._actions}
+        # A secret key may exist; then it is read.
+        kinds = {action.dest: action.type for action in command._actions if action.dest != "secret"}
         written = [each for each, kind in kinds.items() if getattr(kind, "written", kind is release)]
         command.set_defaults(command=name, run=run, written=written)
         if arguments:

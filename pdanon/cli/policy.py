@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from itertools import chain
 from os import PathLike, path
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pdanon import stream
-from pdanon.accessors import ByPerson, by
+from pdanon.accessors import ByPerson
 from pdanon.algorithms.preparation import Prepared, check_steps, prepare
 from pdanon.algorithms.registry import (
     ALGORITHMS,
@@ -20,35 +19,30 @@ from pdanon.algorithms.registry import (
     Parameters,
     algorithm,
     of_lists,
+    parameters_of,
     read_named_request,
-    read_request,
     region_parameters,
-    starting_from,
     takes_guarantee,
     text_parameters,
 )
 from pdanon.cli import schema
+from pdanon.cli.releases import bound_function, release_table, release_writers
 from pdanon.errors import ColumnError, ParameterError, ReleaseWarning, mask_credentials, refuse, warn
 from pdanon.evaluation.comparison import Texts, compare, list_tasks
-from pdanon.evaluation.evidence import collect, evidence_files, paths_of
+from pdanon.evaluation.evidence import paths_of
 from pdanon.evaluation.fingerprint import fingerprint
-from pdanon.evaluation.report import write_page
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
-from pdanon.io.lines import describe_texts, is_lines, is_parquet, is_text
+from pdanon.io.lines import describe_texts, is_lines, is_text
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import (
     Form,
-    Writers,
     check_distinct,
     is_csv,
-    link_files,
     person_texts,
     read_secret,
     suffix_hint,
     write_confidential,
-    write_plain,
-    write_table,
     write_whole,
 )
 from pdanon.io.trees import ParquetTree, check_absent
@@ -69,9 +63,9 @@ from pdanon.itemsets.validation import (
     read_list,
 )
 from pdanon.recoding.labels import check_labels
-from pdanon.recoding.release import check_max_loss, refuse_loss
+from pdanon.recoding.release import check_max_loss
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import check_max_risk, index_levels, refuse_risk
+from pdanon.recoding.unmodified_columns import index_levels
 from pdanon.stream import Streamed
 
 __all__ = ["Policy"]
@@ -84,6 +78,11 @@ _SUFFIXES = {  # of files, other than those of tables
     "report": (".html",),
     "evidence": (".json", ".html"),
 }
+_MOST_NAMED = 20  # columns in a message
+_NO_ROLE = (
+    "name them in [columns] as quasi, as keep (published as they are) or as drop; index is an index without "
+    "a name"
+)
 
 
 @constructed_by_name
@@ -259,7 +258,7 @@ class Policy:
         frame = to_frame(ParquetTree.find(self.input).schema().empty_table(), ignore_metadata=True)
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
-            self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
+            self._select_published(frame)
         options = {"drop": self.drop, "keep": self.keep, "mapping": self.outputs.get("mapping")}
         options |= self._options()
         released = bound_function(self.algorithm or "anonymize", self.input, self.items, self._unit)
@@ -293,8 +292,7 @@ class Policy:
         }
         vary = schema.change_varied(self._read, self.comparison.get("vary", {}))
         others = self.comparison.keys() - {"algorithms", "vary", "processes"}
-        options = {name: self.comparison[name] for name in others}
-        options |= {"vary": vary, "column": self.items}
+        options = {name: self.comparison[name] for name in others} | {"vary": vary, "column": self.items}
         with config(processes=self.comparison.get("processes", ...)):
             return compare(self._prepare(self.read()).frame, Texts(configurations), **options)
 
@@ -312,36 +310,36 @@ class Policy:
         """
         columns = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, columns).frame
-        self._warn_of_texts(frame)
+        texts = describe_texts(
+            frame,
+            self.input,
+            'types = {{ {} = "{}" }} in [input]',
+            quasi=self.quasi,
+            trees=self.hierarchies,
+            keep=self.keep,
+            only_times=bool(self._unit),
+        )
+        for each in texts:
+            warn(ReleaseWarning(each))
         levels = [name for _, name in index_levels(frame)]
         self._check_present([*frame.columns, *levels, *(self.drop if self._form.drops_columns else [])])
         if self._unit:  # a release of persons with several rows drops columns without a role
             return frame.drop(columns=[name for name in self.drop if name in frame.columns])
-        return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
+        return self._select_published(frame)
 
     def _prepare(self, frame: pd.DataFrame) -> Prepared:
         return prepare(frame, schema.read_steps(self.prepare)).keep(*self.keep)
 
-    def _warn_of_texts(self, frame: pd.DataFrame) -> None:
-        """Warn of columns of CSV and JSON lines that would be generalized otherwise with a type."""
-        if not is_parquet(self.input):
-            quasi = [name for name in self.quasi if is_integer(self.hierarchies.get(name, 0))]
-            labels, times = self.keep if self._unit else quasi, bool(self._unit)
-            for each in describe_texts(frame, labels, 'types = {{ {} = "{}" }} in [input]', only_times=times):
-                warn(ReleaseWarning(each))
-
     def _check_present(self, present: Iterable[Any]) -> None:
-        if absent := [name for name in self._roles.columns if name not in [*present]]:
+        if absent := [name for name in self._columns if name not in [*present]]:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
 
     @property
     def inputs(self) -> list[Path | str]:
         """The files to read: the policy itself, the table, hierarchies and files of parameters."""
-        vary = self.comparison.get("vary", {}).values()
-        settings = [*self._settings(), *(values for values in vary if isinstance(values, Mapping))]
-        values = [self.source, self.input, *self.hierarchies.values(), self._known_secret]
-        settings += self.prepare.values()
-        values += [value for parameters in settings for value in _leaves(parameters)]
+        compared = [self.comparison.get(name, {}) for name in ("algorithms", "vary")]
+        files = [self.source, self.input, self.hierarchies, self._known_secret, self.parameters]
+        values = _leaves([*files, *compared, self.prepare])
         return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
     @property
@@ -468,8 +466,9 @@ class Policy:
         self._check_links()
         check_steps(self.prepare, self._place("prepare"))
         check_labels(self.parameters.get("labels", "set"))
-        self._roles.check(self._place("columns"), self._place("hierarchies"))
+        self._check_columns()
         self._check_files()
+        self._check_roles_unset()
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
         elif self.parameters:
@@ -513,7 +512,6 @@ class Policy:
     def _check_request(self) -> None:
         """Check the parameters of a policy without an algorithm."""
         where = self._place("parameters")
-        self._check_roles_unset()
         for key in self._parameters:
             check_known(
                 key, REQUEST_PARAMETERS, "parameter of anonymize, as no algorithm is named", where=where
@@ -534,13 +532,13 @@ class Policy:
 
     def _check_algorithm(self, name: str) -> None:
         accepted = text_parameters(name)
-        self._check_roles_unset()
-        self._roles.check_protected(name, self._place())
+        self._check_protected(name)
         if self._unit and not hasattr(ByPerson, name):
             hint = "choose another algorithm, such as pcta; or set by instead of unit"
             raise ParameterError(f"{name} takes no unit", where=self._place("input"), hint=hint)
-        parameters = self._roles.merge_parameters(name, self._parameters)
+        parameters = self._merge_parameters(name, self._parameters)
         check_max_loss(parameters.pop("max_loss", None))
+        parameters.pop("labels", None)
         engine = region_parameters(name) if self.is_streamed else []
         own = {key: value for key, value in parameters.items() if key in accepted or key not in engine}
         list_tasks(Texts({name: own}), {})
@@ -657,29 +655,94 @@ class Policy:
         """The parameters of a table in which a person has several rows, or none."""
         if "unit" not in self.form:
             return {}
-        known = {"unit": self.form["unit"], "item": self.form.get("item")}
-        return known | {"counts": self.parameters.get("counts", False)}
+        counts = self.parameters.get("counts", False)
+        return {"unit": self.form["unit"], "item": self.form.get("item"), "counts": counts}
 
     @property
     def _parameters(self) -> Parameters:
         """The parameters of the algorithm alone."""
-        return {k: each for k, each in self.parameters.items() if k not in ("counts", "processes", "labels")}
-
-    @property
-    def _roles(self) -> schema.Roles:
-        lists = [name for parameters in self._settings() for name in schema.list_columns_of(parameters)]
-        return schema.Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
-
-    def _settings(self) -> list[Parameters]:
-        """Return the parameters of the release and of each algorithm to compare."""
-        return [self.parameters, *self.comparison.get("algorithms", {}).values()]
-
-    def _reads_lists(self) -> bool:
-        """Whether the algorithm may take a list column; without a name, it may."""
-        return self.algorithm is None or of_lists(algorithm(self.algorithm))
+        return {k: each for k, each in self.parameters.items() if k not in ("counts", "processes")}
 
     def _place(self, table: str = "") -> str:
         return f"{self.source or 'policy'}{f', [{table}]' if table else ''}"
+
+    # --- Roles of columns, and the parameters that they set
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns with a role."""
+        items = [] if self.items is None else [self.items]
+        return [*items, *self.quasi, *self.keep, *self.drop]
+
+    def _check_columns(self) -> None:
+        """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies."""
+        where, names = self._place("columns"), self._columns
+        if not all(isinstance(name, str) for name in names):
+            raise ParameterError("a role must be a list of column names", where=where)
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise ParameterError("a column has two roles", where=where, got=twice)
+        where = self._place("hierarchies")
+        for name in self.hierarchies:
+            if self.items is None and not self.quasi:
+                hint = "name the list column as well: items = ... in [columns]"
+                raise ParameterError("a hierarchy belongs to no named column", where=where, hint=hint)
+            known = [*filter(None, [self.items]), *self.quasi]
+            check_known(name, known, "column with a hierarchy", where=where)
+
+    def _check_protected(self, name: str) -> None:
+        """Check that an algorithm protects the list column and the quasi-identifiers."""
+        refuse(
+            (
+                self.items is not None and not of_lists(algorithm(name)),
+                f"{name} does not protect a list column",
+                "choose an algorithm for lists, or give the column another role",
+            ),
+            (
+                self.keep and ALGORITHMS[name].recodes == "chunks",
+                f"{name} publishes no other column",
+                "give the columns the role drop: parts of rows cannot be linked to them",
+            ),
+            (
+                self.quasi and "quasi" not in parameters_of(algorithm(name)),
+                f"{name} does not protect quasi-identifiers",
+                "choose an algorithm that takes quasi, or give the columns another role",
+            ),
+            where=self._place(),
+        )
+
+    def _merge_parameters(self, name: Any, own: schema.Table, varied: Iterable[str] = ()) -> Parameters:
+        """Return the parameters of an algorithm, or of a request: its own, then those of the roles."""
+        # Roles set no parameter that the algorithm does not take, or that is varied.
+        tree = self.hierarchies.get(self.items or "")
+        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        values = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
+        parameters = {key: value for key, value in values.items() if value}
+        if name is not None:
+            accepted = text_parameters(name).keys() - {*varied}
+            parameters = {key: value for key, value in parameters.items() if key in accepted}
+        if tree and "transaction" in own:
+            own = {**own, "transaction": schema.add_tree(own["transaction"], tree)}
+        return {**parameters, **own}
+
+    def _select_published(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Drop columns, and refuse the table if any other column has no role."""
+        levels = [level for level, name in index_levels(frame) if name in self.drop]
+        frame = frame.reset_index(levels, drop=True) if levels else frame
+        frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
+        columns = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
+        settings = [self.parameters, *self.comparison.get("algorithms", {}).values()]
+        known = [*self._columns, *chain.from_iterable(map(schema.list_columns_of, settings))]
+        reads_lists = self.algorithm is None or of_lists(algorithm(self.algorithm))
+        if self.items is None and len(columns) == 1 and reads_lists:  # then it needs no role
+            known += columns
+        names = [*frame.columns, *(name for _, name in index_levels(frame))]
+        strange = [name for name in names if name not in known]
+        if strange:
+            more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
+            got = f"{strange[:_MOST_NAMED]}{more}"
+            raise ColumnError("columns have no role", where=self._place("columns"), got=got, hint=_NO_ROLE)
+        return frame
 
     # --- Parameters of an algorithm
 
@@ -687,17 +750,17 @@ class Policy:
         """Return the arguments of the algorithm, or of a request, with the files that they name."""
         if self.algorithm is None:
             self._check_request()
-        own = self._roles.merge_parameters(self.algorithm, self._parameters)
+        own = self._merge_parameters(self.algorithm, self._parameters)
         options = schema.change_all(self._read, own)
         if self.algorithm is not None:
             options = read_named_request(self.algorithm, options)
-        return options | {name: self.parameters[name] for name in ("labels",) if name in self.parameters}
+        return options
 
     def _configurations(self) -> dict[str, Parameters]:
         """Return the configurations to compare, with the parameters that the roles of columns set."""
         unset = self.comparison.get("vary", {})
         return {
-            label: self._roles.merge_parameters(own.get("algorithm", label), own, unset)
+            label: self._merge_parameters(own.get("algorithm", label), own, unset)
             for label, own in self.comparison["algorithms"].items()
         }
 
@@ -708,93 +771,7 @@ class Policy:
         return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
 
-def _leaves(table: schema.Table) -> Iterator[Any]:
-    for value in table.values():
-        yield from _leaves(value) if isinstance(value, Mapping) else [value]
-
-
-# --- Releases as commands and policies request them, of a table or of files, and the files to write
-
-
-def bound_function(
-    name: str, table: pd.DataFrame | Path | str, column: Hashable | None, persons: Mapping[str, Any]
-) -> Callable[..., Any]:
-    """Return a function of a table or of files, such as ``pcta`` or ``audit``, for this table."""
-    # ``persons`` are the parameters of `by`, empty for one row per person.
-    if not isinstance(table, pd.DataFrame):
-        if persons:
-            return getattr(stream.by(table, **persons), name)
-        return partial(getattr(stream, name), table, column=column)
-    if persons:
-        return getattr(by(table, column=column, **persons), name)
-    function = getattr(table.txanon, name)
-    return partial(function, column=column) if of_lists(function) else function
-
-
-def release_table(
-    prepared: Prepared,
-    algorithm: str | None,
-    column: Hashable | None,
-    persons: Mapping[str, Any],
-    options: Mapping[str, Any],
-    max_risk: float | None = None,
-) -> Anonymized:
-    """Release a table within bounds on its loss, ``max_loss`` among the options, and on its risk."""
-    # Without an algorithm, the one that loses least, by ``options`` of a request without a guarantee.
-    frame, options = prepared.frame, dict(options)
-    if persons:
-        persons, prepared = {**persons, "keep": prepared.kept}, replace(prepared, kept=())
-    most = check_max_loss(options.pop("max_loss", None), ["named"] if algorithm is None else ())
-    if algorithm is None:
-        lists = bool(persons) or column is not None or any(is_list_column(each) for _, each in frame.items())
-        guarantee, options = read_request(options, lists=lists)
-        options |= {"guarantee": guarantee, "max_loss": most | options.get("max_loss", {}) or None}
-    labels, earlier = options.pop("labels", "set"), options.pop("start", None)
-
-    def run(rows: pd.DataFrame) -> Anonymized:
-        return bound_function(algorithm or "anonymize", rows, column, persons)(**options).relabel(labels)
-
-    with starting_from(earlier, algorithm or "anonymize"):
-        result = prepared.release(run)
-    refuse_loss(result.loss, result.useless, {each: most[each] for each in most if each != "named"})
-    refuse_risk(result.unmodified, check_max_risk(max_risk))
-    return result
-
-
-def release_writers(
-    result: Anonymized,
-    original: pd.DataFrame | None,
-    outputs: Mapping[str, Path | str],
-    persons: list[str],
-    *,
-    form: Form,
-    separator: str | None,
-    head: Mapping[str, str],
-    escape_formulas: bool = False,
-    assessment: pd.DataFrame | None = None,
-) -> tuple[Writers, list[Path | str]]:
-    """Return the functions that write outputs by file, and the files that only their owner may read."""
-    # The release is the last file. ``persons`` are those of its rows, which links need. ``form`` is that of
-    # the original, and ``separator`` that of items in a release in CSV.
-    facts: dict[str, Any] = {"head": head, "assessment": assessment}
-    plain = partial(write_plain, escape_formulas=escape_formulas)
-    lists = partial(write_table, column=form.lists, separator=separator, escape_formulas=escape_formulas)
-    loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
-    tables = {name: table for name, table in result.published.items() if name == "classes"} | {"loss": loss}
-    tables |= {name: getattr(result, name) for name in ("mapping", "legend") if name in outputs}
-    writers: dict[str, Callable[[Path], object]] = {
-        **{name: partial(plain, table) for name, table in tables.items()},
-        "report": partial(write_page, result, original=original, **facts),
-        "release": partial(plain if form.has_lines else lists, result.frame),
-    }
-    files: Writers = {}
-    confidential = [outputs["mapping"]] if "mapping" in outputs else []
-    if "links" in outputs:
-        links, secret = Path(outputs["links"]), Path(outputs["secret"])
-        files |= link_files(persons, result.frame, form.lists, links, secret)
-        confidential += files
-    if "evidence" in outputs:
-        evidence, theirs = evidence_files(collect(result, original, **facts), outputs["evidence"])
-        files |= evidence
-        confidential += theirs
-    return files | {outputs[name]: write for name, write in writers.items() if name in outputs}, confidential
+def _leaves(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and instead of tables those in them."""
+    for value in values:
+        yield from _leaves(value.values()) if isinstance(value, Mapping) else [value]

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-import pandas as pd
-
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     Parameters,
-    algorithm,
-    of_lists,
-    parameters_of,
-    text_parameters,
 )
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, file_hint, refuse
+from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_columns, read_weights
 from pdanon.itemsets.arguments import moved
 from pdanon.itemsets.cards import HEAD
-from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.validation import check_kind, check_known, is_code_file, is_uri
-from pdanon.recoding.unmodified_columns import index_levels
 
 Table: TypeAlias = Mapping[str, Any]  # of the file, or of parameters
 
@@ -137,9 +128,8 @@ def _load(source: Path) -> Parameters:
     if "file" not in tables["input"]:
         where = f"{source}, [input]"
         raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
-    check_keys(tables["input"], "input", f"{source}, [input]")
     _check_roles(tables["columns"], f"{source}, [columns]")
-    for name in ("columns", "outputs", "compare", "head"):
+    for name in filter(None, _KEYS):
         check_keys(tables[name], name, f"{source}, [{name}]")
     check_comparison(tables["compare"], f"{source}, [compare]")
     return tables
@@ -173,7 +163,7 @@ def change_varied(change: Callable[[str, Any], Any], vary: Table) -> Parameters:
 
 def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
     """Resolve the path of a parameter, and replace ``m = "all"`` by None."""
-    if key in ("constraints", "hierarchy", "rules", "start", "utility", "weights"):
+    if key in ("constraints", "hierarchy", "resume", "rules", "start", "utility", "weights"):
         return _resolve(source, value)
     if key in ("sensitive", "private", "public") and is_code_file(value):
         return _resolve(source, value)
@@ -181,14 +171,13 @@ def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
 
 
 def _resolve_comparison(source: Path, table: Table) -> Parameters:
-    comparison = dict(table)
-    if "resume" in table:
-        comparison["resume"] = _resolve(source, table["resume"])
     change = partial(_resolve_parameter, source)
     algorithms = table.get("algorithms", {}).items()
-    comparison["algorithms"] = {label: change_all(change, own) for label, own in algorithms}
-    comparison["vary"] = change_varied(change, table.get("vary", {}))
-    return comparison
+    return {
+        **change_all(change, table),
+        "algorithms": {label: change_all(change, own) for label, own in algorithms},
+        "vary": change_varied(change, table.get("vary", {})),
+    }
 
 
 def check_comparison(table: Table, place: str) -> None:
@@ -300,104 +289,7 @@ def table_of(value: Any) -> Table:
     return value if isinstance(value, Mapping) else {}
 
 
-# --- Roles of the columns of a table, and the parameters that they set
-
-
-_MOST_NAMED = 20  # columns in a message
-_HINT = (
-    "name them in [columns] as quasi, as keep (published as they are) or as drop; index is an index without "
-    "a name"
-)
-
-
-@frozen
-class Roles:
-    """Roles of columns. Parameters as those of `Policy`."""
-
-    items: str | None
-    quasi: list[str]
-    keep: list[str]
-    drop: list[str]
-    hierarchies: Parameters
-    lists: list[str]  # columns whose role a parameter specifies
-
-    @property
-    def columns(self) -> list[str]:
-        """The columns with a role."""
-        items = [] if self.items is None else [self.items]
-        return [*items, *self.quasi, *self.keep, *self.drop]
-
-    def check(self, columns: str, hierarchies: str) -> None:
-        """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies."""
-        # The arguments are the places of both in the policy, for messages.
-        names = self.columns
-        if not all(isinstance(name, str) for name in names):
-            raise ParameterError("a role must be a list of column names", where=columns)
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise ParameterError("a column has two roles", where=columns, got=twice)
-        for name in self.hierarchies:
-            if self.items is None and not self.quasi:
-                hint = "name the list column as well: items = ... in [columns]"
-                raise ParameterError("a hierarchy belongs to no named column", where=hierarchies, hint=hint)
-            known = [*filter(None, [self.items]), *self.quasi]
-            check_known(name, known, "column with a hierarchy", where=hierarchies)
-
-    def check_protected(self, name: str, where: str) -> None:
-        """Check that an algorithm protects the list column and the quasi-identifiers."""
-        refuse(
-            (
-                self.items is not None and not of_lists(algorithm(name)),
-                f"{name} does not protect a list column",
-                "choose an algorithm for lists, or give the column another role",
-            ),
-            (
-                self.keep and ALGORITHMS[name].recodes == "chunks",
-                f"{name} publishes no other column",
-                "give the columns the role drop: parts of rows cannot be linked to them",
-            ),
-            (
-                self.quasi and "quasi" not in parameters_of(algorithm(name)),
-                f"{name} does not protect quasi-identifiers",
-                "choose an algorithm that takes quasi, or give the columns another role",
-            ),
-            where=where,
-        )
-
-    def merge_parameters(self, name: Any, own: Table, varied: Iterable[str] = ()) -> Parameters:
-        """Return the parameters of an algorithm, or of a request: its own, then those of the roles."""
-        # Roles set no parameter that the algorithm does not take, or that is varied.
-        tree = self.hierarchies.get(self.items or "")
-        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
-        values = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
-        parameters = {key: value for key, value in values.items() if value}
-        if name is not None:
-            accepted = text_parameters(name).keys() - {*varied}
-            parameters = {key: value for key, value in parameters.items() if key in accepted}
-        if tree and "transaction" in own:
-            own = {**own, "transaction": _add_tree(own["transaction"], tree)}
-        return {**parameters, **own}
-
-    def select_published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
-        """Drop columns, and refuse the table if any other column has no role."""
-        # With ``lists``, the only list column needs none.
-        levels = [level for level, name in index_levels(frame) if name in self.drop]
-        frame = frame.reset_index(levels, drop=True) if levels else frame
-        frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
-        columns = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
-        known = [*self.columns, *self.lists]
-        if self.items is None and len(columns) == 1 and lists:
-            known += columns
-        names = [*frame.columns, *(name for _, name in index_levels(frame))]
-        strange = [name for name in names if name not in known]
-        if strange:
-            more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
-            got = f"{strange[:_MOST_NAMED]}{more}"
-            raise ColumnError("columns have no role", where=where, got=got, hint=_HINT)
-        return frame
-
-
-def _add_tree(transaction: Any, tree: Any) -> Any:
+def add_tree(transaction: Any, tree: Any) -> Any:
     """Add the hierarchy of the items to their treatment, a name or a table, if the algorithm needs it."""
     table = {"algorithm": transaction} if isinstance(transaction, str) else transaction
     name = table.get("algorithm") if isinstance(table, dict) else None

@@ -36,7 +36,7 @@ from pdanon.errors import (
 from pdanon.io.files import check_encoding, check_name, line_not_in, suffix_of
 from pdanon.io.parquet import read_parquet, to_frame
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.validation import check_delimiter, check_known, quote_word
+from pdanon.itemsets.validation import check_delimiter, check_known, is_integer, quote_word
 
 _Content = TypeVar("_Content")
 
@@ -406,11 +406,21 @@ def cast_schema(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
 
 
 def describe_texts(
-    frame: pd.DataFrame, labels: list[str], spelling: str, *, only_times: bool = False
+    frame: pd.DataFrame,
+    path: Path | str,
+    spelling: str,
+    *,
+    quasi: Iterable[str],
+    trees: Mapping[str, Any],
+    keep: Iterable[str],
+    only_times: bool,
 ) -> list[str]:
     """Return a note for each column that would be generalized otherwise if its texts had their type."""
-    # ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. Only times matter
-    # in kept columns of persons with several rows: these are generalized by the calendar.
+    # ``spelling`` shows how a type is requested, with ``{}`` for the column and its type. ``only_times``:
+    # persons have several rows, whose kept columns are generalized by the calendar.
+    if is_parquet(path):
+        return []
+    labels = keep if only_times else [name for name in quasi if is_integer(trees.get(name, 0))]
     purpose = "for its calendar" if only_times else "for ranges"
     notes = []
     for label in labels:

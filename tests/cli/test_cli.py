@@ -15,7 +15,7 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.cli import main as cli, policy
+from pdanon.cli import main as cli, releases
 from pdanon.io import tables
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv, to_csv
@@ -134,7 +134,7 @@ def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
         raise OSError(28, "no space left")
 
     before = contents()
-    monkeypatch.setattr(policy, "write_plain", full)
+    monkeypatch.setattr(releases, "write_plain", full)
     files = ("--report", "report.html", "--mapping", "map.parquet")
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
     assert code == 2

@@ -9,7 +9,7 @@ import pytest
 from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
 
 import pdanon
-from pdanon.cli.policy import release_table
+from pdanon.cli.releases import release_table
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import read_csv
 
