@@ -192,8 +192,6 @@ def check_files(arguments: Arguments) -> None:
     if arguments.target is not None:
         arguments.target = locate_target(arguments.target, "OUT")
     files = dict(_files_among(vars(arguments)))
-    if is_uri(arguments.source or ""):
-        files["source"] = arguments.source
     words = {
         "source": "RELEASED" if arguments.command == "audit" else "IN",
         "target": "OUT",
@@ -232,16 +230,15 @@ def outputs_of(arguments: Arguments) -> dict[str, Path | str]:
 
 def inputs_of(arguments: Arguments) -> list[Path | str]:
     """Return the files that a command reads."""
-    files = _files_among(vars(arguments))
-    return [arguments.source, *(file for name, file in files if name not in (*arguments.written, "source"))]
+    return [file for name, file in _files_among(vars(arguments)) if name not in arguments.written]
 
 
-def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path]]:
-    """Yield the arguments that are files, with their names."""
+def _files_among(arguments: dict[str, Any]) -> Iterator[tuple[str, Path | str]]:
+    """Yield the arguments that are files, with their names. Only the table can be a URI."""
     trees = {f"hierarchies of {column}": tree for column, tree in arguments.get("hierarchies", ())}
     steps = {f"weights of {name}": value for name, _, value in arguments.get("prepare") or ()}
     for name, value in {**arguments, **trees, **steps}.items():
-        if isinstance(value, Path):
+        if isinstance(value, Path) or (name == "source" and value is not None):
             yield name, value
 
 
@@ -503,8 +500,6 @@ def open_table(arguments: Arguments) -> Iterator[pd.DataFrame | Path | str]:
         yield rows
 
 
-def read_options(options: dict[str, Any], arguments: Arguments) -> None:
+def read_options(options: dict[str, Any], arguments: Arguments) -> dict[str, Any]:
     """Read the files among the options of an algorithm."""
-    for name, value in options.items():
-        if isinstance(value, Path):
-            options[name] = read_parameter(name, value, arguments.column)
+    return {name: read_parameter(arguments.column, name, value) for name, value in options.items()}

@@ -270,8 +270,7 @@ def _tradeoff(arguments: Arguments) -> Outcome:
         return planned
     if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
         raise ParameterError("pictures need the package matplotlib", hint="pip install matplotlib")
-    read_options(options, arguments)
-    options = describe_quasi(options)
+    options = describe_quasi(read_options(options, arguments))
     frame = read(arguments.source, arguments)
     label_positions(frame, arguments.keep or ())
     with stage("making releases", has_bar=True):
@@ -324,7 +323,7 @@ def _anonymize(arguments: Arguments) -> Outcome:
         check_classes(arguments, "p" in options)
     if planned := _plan(arguments):
         return planned
-    read_options(options, arguments)
+    options = read_options(options, arguments)
     options = options if name is None else read_named_request(name, options)
     running = stage(f"running {name or 'the algorithms'}", has_bar=True)
     if arguments.stream:
@@ -658,8 +657,7 @@ def _guarantee(arguments: Arguments) -> Guarantee:
         return guarantees.DisassociatedKm(k=arguments.k, m=arguments.m, safe=arguments.safe)
     mapping = _read_mapping(arguments.mapping)
     names = [name for name in signature(requested_guarantee).parameters if name != "lists"]
-    request = {name: getattr(arguments, name) for name in names}
-    read_options(request, arguments)
+    request = read_options({name: getattr(arguments, name) for name in names}, arguments)
     if alone := has_no_items(arguments):
         note("no column of items is named: the audit is of the quasi-identifiers alone")
     guarantee = requested_guarantee(**request, lists=not alone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import chain
 from os import PathLike, path
 from pathlib import Path
@@ -287,10 +288,11 @@ class Policy:
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
         if "resume" in self.comparison:
             self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
+        read = partial(schema.read_parameter, self.items)
         configurations = {
-            label: schema.change_all(self._read, own) for label, own in self._configurations().items()
+            label: schema.change_all(read, own) for label, own in self._configurations().items()
         }
-        vary = schema.change_varied(self._read, self.comparison.get("vary", {}))
+        vary = schema.change_varied(read, self.comparison.get("vary", {}))
         others = self.comparison.keys() - {"algorithms", "vary", "processes"}
         options = {name: self.comparison[name] for name in others} | {"vary": vary, "column": self.items}
         with config(processes=self.comparison.get("processes", ...)):
@@ -751,7 +753,7 @@ class Policy:
         if self.algorithm is None:
             self._check_request()
         own = self._merge_parameters(self.algorithm, self._parameters)
-        options = schema.change_all(self._read, own)
+        options = schema.change_all(partial(schema.read_parameter, self.items), own)
         if self.algorithm is not None:
             options = read_named_request(self.algorithm, options)
         return options
@@ -763,12 +765,6 @@ class Policy:
             label: self._merge_parameters(own.get("algorithm", label), own, unset)
             for label, own in self.comparison["algorithms"].items()
         }
-
-    def _read(self, key: str, value: Any) -> Any:
-        """Read the file of a parameter, unless the algorithms read it themselves."""
-        if key == "transaction" and isinstance(value, Mapping):
-            return schema.transaction_of(value)
-        return schema.read_parameter(key, value, self.items) if isinstance(value, Path) else value
 
 
 def _leaves(values: Iterable[Any]) -> Iterator[Any]:

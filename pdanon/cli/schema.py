@@ -249,15 +249,17 @@ def read_steps(steps: Mapping[Any, Parameters]) -> dict[Hashable, Parameters]:
     return {label: change_steps(read, own) for label, own in steps.items()}
 
 
-def read_parameter(key: str, path: Path, column: str | None) -> Any:
-    """Read the file of a parameter of an algorithm; return the path if the algorithm reads it itself."""
+def read_parameter(column: str | None, key: str, value: Any) -> Any:
+    """Read the file of a parameter of an algorithm; return all else, and a path that the algorithm reads."""
+    if not isinstance(value, Path):
+        return transaction_of(value) if key == "transaction" and isinstance(value, Mapping) else value
     if key == "constraints":
-        return constraint_list(path, column)
+        return constraint_list(value, column)
     if key == "start":
-        return read_columns(path, ["group", "item", "generalized"])
+        return read_columns(value, ["group", "item", "generalized"])
     if key == "weights":
-        return read_weights(path)
-    return read_columns(path, ["item", "block"]) if key == "utility" else path
+        return read_weights(value)
+    return read_columns(value, ["item", "block"]) if key == "utility" else value
 
 
 # --- The treatment of items beside quasi-identifiers: a table in a policy, a `Transaction` in Python
