@@ -35,7 +35,7 @@ from pdanon.io.forms import to_long, to_onehot
 from pdanon.io.text import to_text
 from pdanon.io.units import UnitTable, unit_positions
 from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
-from pdanon.itemsets.cards import Share, card, listing
+from pdanon.itemsets.cards import Lines, Share, card, listing
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import column_labels, find_column, is_list_column
@@ -59,30 +59,28 @@ _NEXT = {
 }
 
 
-def overview(frame: pd.DataFrame) -> tuple[list[tuple[str, str]], dict[str, list[Share]]]:
-    """Return the lines of an overview, names and texts without items, and the shares in them."""
+def overview(frame: pd.DataFrame) -> Lines:
+    """Return the lines of an overview, without items."""
     try:
         refuse_chunks(frame)
         position = find_column(frame)
         itemsets = Itemsets.from_series(frame.iloc[:, position])
     except PdanonError as error:
-        return [("rows", f"{len(frame):,}"), ("lists", one_line(error))], {}
+        yield from (("rows", f"{len(frame):,}"), ("lists", one_line(error)))
+        return
     longest = itemsets.lengths.max(initial=0)
     mean = len(itemsets.codes) / max(itemsets.n_present, 1)
-    lines = [
-        ("rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"),
-        ("items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"),
-    ]
+    yield "rows", f"{len(frame):,}, lists in {frame.columns[position]!r}"
+    yield "items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"
     few = search_bound(itemsets.lengths, 2) <= _MOST_SEARCHED
     # The last line of `risk` for all rows; there is none without rows.
     risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).tail(1)
     for known, alone, below_k in risks[["singled_out", "below_k"]].itertuples():
         items = "1 known item singles" if known == 1 else f"{known} known items single"
         below = f"for {percent(below_k)}, fewer than {_K} rows match"
-        lines.append(("risk", f"{items} out {percent(alone)} of the rows; {below}"))
-    names = {"singled_out": "singled out", "below_k": f"fewer than {_K}"}
-    shares = {"risk": [Share(value, name=names[each]) for each in names for value in risks[each]]}
-    return [*lines, *_NEXT.items()], shares
+        shares = Share(alone, name="singled out"), Share(below_k, name=f"fewer than {_K}")
+        yield "risk", f"{items} out {percent(alone)} of the rows; {below}", *shares
+    yield from _NEXT.items()
 
 
 # --- Persons with several rows
@@ -342,11 +340,10 @@ class TxanonAccessor:
         self._obj = frame
 
     def __repr__(self) -> str:
-        return listing("df.txanon", overview(self._obj)[0])
+        return listing("df.txanon", overview(self._obj))
 
     def _repr_html_(self) -> str:
-        lines, shares = overview(self._obj)
-        return card("df.txanon", lines, shares=shares)
+        return card("df.txanon", overview(self._obj))
 
     __getattr__ = unknown_method("there is no such method", "df.txanon")
 

@@ -243,7 +243,7 @@ def print_release(result: Anonymized | Streamed, measured: pd.DataFrame | None =
     if result.sample is not None:
         print(f"  chosen     on a sample of {result.sample:,} of {result.rows:,} rows")
     print(f"  guarantee  {result.guarantee!r}, audited")
-    for name, text in streamed_lines(result):
+    for name, text, *_ in streamed_lines(result):
         print(f"  {name:<10} {text}")
 
 
@@ -433,12 +433,11 @@ def facts_of_release(result: Anonymized | Streamed) -> Facts:
     """Return the facts of a release: its algorithm, and all fields that may be shown."""
     refined = isinstance(result, Anonymized) and is_refined(result)
     facts = {"algorithm": result.parameters.get("algorithm"), "refined": refined, **shown_fields(result)}
+    lines = headline(result) if isinstance(result, Anonymized) else streamed_lines(result)
     if isinstance(result, Anonymized):
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None
-        facts |= {"rows": len(result.frame), "records": records, "summary": dict(headline(result))}
-    else:
-        facts["summary"] = dict(streamed_lines(result))
-    return facts
+        facts |= {"rows": len(result.frame), "records": records}
+    return {**facts, "summary": {name: text for name, text, *_ in lines}}
 
 
 def facts_of_profile(profile: Profile) -> Facts:

@@ -26,7 +26,7 @@ from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
-from pdanon.itemsets.cards import HEAD, Lines, escape_html
+from pdanon.itemsets.cards import HEAD, escape_html
 from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.result import Anonymized
 
@@ -114,7 +114,7 @@ def points(texts: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{escape_html(text)}</li>' for text in texts)}</ul>"
 
 
-def steps(todo: Lines) -> str:
+def steps(todo: Iterable[tuple[str, str]]) -> str:
     """Return a numbered list of problems, each with its hint."""
     entries = (
         f"<li>{escape_html(problem)}<p><strong>Do:</strong> {escape_html(hint)}</p></li>"

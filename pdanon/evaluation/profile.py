@@ -139,7 +139,7 @@ class Profile:
         tables = [self._risk_table(), self._supports_table(), self._frequent_table()]
         if len(self.columns):
             tables.append(self._columns_table())
-        return card(self._title(), [*alerts, *self._facts()], shares=self._shares(), tables=tables)
+        return card(self._title(), [*alerts, *self._facts()], tables=tables)
 
     def report(
         self,
@@ -297,7 +297,9 @@ class Profile:
         yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
         for known, row in of_few_known(self.risk).iterrows():
             found = f"{percent(row['singled_out'])} of the rows singled out"
-            yield f"{known} known", f"{found}, {percent(row['below_k'])} with fewer than {self.k} matches"
+            found += f", {percent(row['below_k'])} with fewer than {self.k} matches"
+            below_k = Share(row["below_k"], name=f"fewer than {self.k}")
+            yield f"{known} known", found, Share(row["singled_out"], name="singled out"), below_k
         for each in self.tails[self.tails["of"] >= FEW].to_dict("records"):
             found = (
                 f"{percent(each['rare'] / each['of'])} of the {each['of']:,} combinations of up to 2 items "
@@ -317,14 +319,6 @@ class Profile:
         """Describe the rows in which the other columns were counted, if these are not all."""
         rows = self.unmodified.rows
         return f" (counted in the first {rows:,} rows)" if rows < self.counts["rows"] else ""
-
-    def _shares(self) -> dict[str, list[Share]]:
-        """Return the shares in the lines of `_facts`."""
-        shares = {}
-        for known, row in of_few_known(self.risk).iterrows():
-            below_k = Share(row["below_k"], name=f"fewer than {self.k}")
-            shares[f"{known} known"] = [Share(row["singled_out"], name="singled out"), below_k]
-        return shares
 
 
 @called_by_name

@@ -70,7 +70,7 @@ class Verification:
         return listing("Verification of the evidence", self.lines())
 
     def _repr_html_(self) -> str:
-        *lines, (_, text) = self.lines()
+        *lines, (_, text, *_) = self.lines()
         return card("Verification", lines, verdict=("holds" if self.matches else "broken", f"{text}."))
 
 

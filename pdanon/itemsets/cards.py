@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -15,7 +15,6 @@ import pandas as pd
 from pdanon.errors import escape_controls
 
 Verdict = Literal["holds", "warned", "broken"]
-Lines: TypeAlias = Iterable[tuple[str, str]]  # names and texts
 SIGNS: dict[Verdict, str] = {"holds": "✓", "warned": "⚠", "broken": "✗"}
 
 # Rules with !important override those of JupyterLab for all tables.
@@ -86,6 +85,10 @@ class Share(NamedTuple):
         return f'<svg {size} aria-hidden="true">{"".join(shapes)}</svg>'
 
 
+# Names and texts, each with the shares in the text, which only a card draws.
+Lines: TypeAlias = Iterable[tuple[str, str, *tuple[Share, ...]]]
+
+
 def _rectangle(left: float, width: float, fill: str, more: str = "") -> str:
     return f'<rect x="{left:.4g}" width="{width:.4g}" height="10" fill="{fill}"{more}/>'
 
@@ -95,7 +98,6 @@ def card(
     lines: Lines = (),
     *,
     verdict: tuple[Verdict, str] | None = None,
-    shares: Mapping[str, Sequence[Share]] | None = None,
     tables: Iterable[str] = (),
 ) -> str:
     """Return a card of named lines with bars for their shares, and of HTML tables, which need no title."""
@@ -103,19 +105,19 @@ def card(
     if verdict is not None:
         kind, sentence = verdict
         parts.append(f'<p class="verdict {kind}">{SIGNS[kind]} {escape_html(sentence)}</p>')
-    parts.append(facts("", lines, shares))
+    parts.append(facts("", lines, bars=True))
     wide = "" if title else " wide"
     return "\n".join([f'<div class="pdanon{wide}">{_STYLE}', *filter(None, parts), *tables, "</div>"])
 
 
 def listing(title: str, lines: Lines) -> str:
     """Return named lines below a title as text, as a card shows them."""
-    return escape_controls("\n".join([title, *(f"  {name:<10} {text}" for name, text in lines)]))
+    return escape_controls("\n".join([title, *(f"  {name:<10} {text}" for name, text, *_ in lines)]))
 
 
-def facts(title: str, lines: Lines, shares: Mapping[str, Sequence[Share]] | None = None) -> str:
-    """Return a table of names and texts, with bars for the shares in a text; empty if there is no line."""
-    rows = "".join(_line_html(name, text, (shares or {}).get(name, ())) for name, text in lines)
+def facts(title: str, lines: Lines, *, bars: bool = False) -> str:
+    """Return a table of names and texts, with bars if the shares are shown; empty if there is no line."""
+    rows = "".join(_line_html(name, text, shares if bars else ()) for name, text, *shares in lines)
     caption = f"<caption>{escape_html(title)}</caption>" if title else ""
     return f'<table class="facts">{caption}<tbody>{rows}</tbody></table>' if rows else ""
 

@@ -19,7 +19,7 @@ from pdanon._kernels.conflicts import Packing
 from pdanon._kernels.deletions import Deletions, exempt, pack
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
-from pdanon.itemsets.cards import Share, card, listing
+from pdanon.itemsets.cards import Lines, Share, card, listing
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
@@ -104,24 +104,24 @@ class Bound:
         return listing(self._title, self._lines())
 
     def _repr_html_(self) -> str:
-        shares = {} if self.reached is None else {"reached": [Share(self.reached, self.least)]}
-        return card(self._title, self._lines(), shares=shares)
+        return card(self._title, self._lines())
 
     @property
     def _title(self) -> str:
         return f"Bound: {self.sentence}"
 
-    def _lines(self) -> Iterator[tuple[str, str]]:
+    def _lines(self) -> Lines:
         yield "guarantee", repr(self.guarantee)
         yield "proven", f"{self.changed:,} of {self.total:,} occurrences change in any release by {self.kind}"
         if self.by_sets:
             yield "by sets", f"{self.by_sets:,} change, {_percent(Fraction(self.by_sets, self.total))}"
         if self.reached is not None:
-            yield "reached", f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
+            reached = f"{100 * self.reached:.4g} %{', which is optimal' if self.is_reached else ''}"
+            yield "reached", reached, Share(self.reached, self.least)
 
 
-def bound_lines(bound: Bound | None) -> Iterator[tuple[str, str]]:
-    """Return the line of a result with a bound, name and text. A bound of 0 is left out."""
+def bound_lines(bound: Bound | None) -> Lines:
+    """Return the line of a result with a bound. A bound of 0 is left out."""
     if bound is not None and bound.changed:
         yield "bound", bound.sentence + (", so this one is optimal" if bound.is_reached else "")
         if bound.by_sets:

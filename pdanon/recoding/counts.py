@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from statistics import NormalDist
 from typing import Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.sensitive_groups import COUNTS
+from pdanon.itemsets.cards import Lines, Share
 from pdanon.itemsets.lists import Numbers, sums
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
@@ -29,21 +29,23 @@ _OWN_LINES = (
 )  # have other lines
 
 
-def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
-    """Return the lines that describe the loss of a release of items, names and texts."""
+def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Lines:
+    """Return the lines that describe the loss of a release of items."""
     if "occurrences" in loss:
         # The mapping of a table with quasi-identifiers may be in a file only.
         apart = not len(mapping) and "NCP_relational" in loss
         dropped = loss.get("dropped", 0.0)
         total = "the" if apart else f"{round(int(mapping['support'].sum()) / (1 - dropped)):,}"
         gone = percent(loss["suppressed"])
-        yield "changed", f"{percent(loss['occurrences'])} of {total} occurrences, {gone} suppressed"
+        changed = f"{percent(loss['occurrences'])} of {total} occurrences, {gone} suppressed"
+        yield "changed", changed, Share(loss["occurrences"])
         if not apart:
             yield "labels", _labels(mapping, loss)
         errors = f"{percent(loss['singles'])} in an item's count, {percent(loss['pairs'])} in a pair's"
         if "values" in loss:
             errors += f", {percent(loss['values'])} in that of a combination of quasi-identifiers"
-        yield "error", f"{errors} (expected from the labels, on average)"
+        shares = Share(loss["singles"], name="item"), Share(loss["pairs"], name="pair")
+        yield "error", f"{errors} (expected from the labels, on average)", *shares
     if text := describe_dropped(loss):
         yield "dropped", text
     yield "details", losses(loss[[name for name in loss.index if name not in _OWN_LINES]])
@@ -56,14 +58,14 @@ def describe_dropped(loss: pd.Series[float]) -> str:
     return f"{percent(share)} of the occurrences, from long rows; {known}" if share else ""
 
 
-def level_lines(levels: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
+def level_lines(levels: pd.DataFrame | None) -> Lines:
     """Describe on which levels of a hierarchy, below the root, the changed labels stay."""
     if levels is not None and levels["changed"].notna().all() and len(levels) > 2:
         shares = [f"{percent(share)} on level {level}" for level, share in levels["changed"].items()]
         yield "meaning", f"changed labels stay within a node: {', '.join(shares[1:-1])} (0: root)"
 
 
-def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterator[tuple[str, str]]:
+def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Lines:
     """Describe the best tried releases of each kind."""
     # With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.
     if tried is None or "values" not in tried:
@@ -79,7 +81,7 @@ def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Iterat
             yield "instead", f"{gain}, but {cost} in {errors[high]}: call {call}"
 
 
-def _kind_lines(tried: pd.DataFrame | None) -> Iterator[tuple[str, str]]:
+def _kind_lines(tried: pd.DataFrame | None) -> Lines:
     """Describe the best releases that suppress nothing, only suppress, or do both, if there are several."""
     if tried is None or "suppressed" not in tried:
         return

@@ -33,7 +33,7 @@ from pdanon.recoding.counts import (
     loss_lines,
     percent,
 )
-from pdanon.recoding.risk import risk_lines, risk_shares
+from pdanon.recoding.risk import risk_lines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
 from pdanon.recoding.warnings import shortfall, unanswered
@@ -586,7 +586,7 @@ class Anonymized(Labelled):
         return listing(self._title(), headline(self))
 
     def _repr_html_(self) -> str:
-        return card(self._title(), headline(self), verdict=verdict(self), shares=_shares(self))
+        return card(self._title(), headline(self), verdict=verdict(self))
 
     def _title(self) -> str:
         return f"Anonymized: {counted(self)}, {made_by(self)}"
@@ -611,9 +611,9 @@ def headline(result: Anonymized) -> Lines:
     yield from unmodified_lines(result.unmodified)
     if "prepared" in result.parameters:
         yield "prepared", result.parameters["prepared"]
-    for name, text in loss_lines(result.mapping, result.loss):
-        yield name, text
-        if name == "changed":
+    for line in loss_lines(result.mapping, result.loss):
+        yield line
+        if line[0] == "changed":
             yield from bound_lines(result.bound)
     yield from level_lines(result.levels)
     yield from choice_lines(result.tried, result.loss)
@@ -624,8 +624,9 @@ def headline(result: Anonymized) -> Lines:
 
 
 def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> Lines:
-    """Return the line about unmodified columns of a table with some rows, name and text, if there is one."""
-    yield from (("beside", text) for text, _ in unmodified.summary(rows))
+    """Return the line about unmodified columns of a table with some rows, if there is one."""
+    for text, shares in unmodified.summary(rows):
+        yield "beside", text, *map(Share, shares)
 
 
 def dropped_alert(result: Anonymized) -> str:
@@ -647,17 +648,6 @@ def verdict(result: Anonymized) -> tuple[Verdict, str]:
         limit = ", but no count of it answers a question"
     promised = promise(result.guarantee, next(iter(recoded_lists(result)), None))
     return "warned" if limit else "holds", f"The release has its guarantee{limit}. {promised}"
-
-
-def _shares(result: Anonymized) -> dict[str, list[Share]]:
-    """Return the shares in the lines of `headline`."""
-    shares, loss = dict(risk_shares(result.guarantee, result.risk)), result.loss
-    for _, found in result.unmodified.summary():
-        shares["beside"] = [Share(share) for share in found]
-    if "occurrences" in loss:
-        shares["changed"] = [Share(loss["occurrences"])]
-        shares["error"] = [Share(loss["singles"], name="item"), Share(loss["pairs"], name="pair")]
-    return shares
 
 
 def made_by(result: Anonymized, unknown: str = "release") -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -206,19 +206,8 @@ def is_hidden_item(itemsets: Itemsets, hidden: NamedItems | None) -> Mask:
     return hidden.find(itemsets.vocabulary) >= 0
 
 
-def risk_shares(guarantee: Guarantee, risk: pd.DataFrame | None) -> Iterator[tuple[str, list[Share]]]:
-    """Return the shares in the line of `risk_lines`."""
-    if risk is None:
-        return
-    last, k = risk.iloc[-1], getattr(guarantee, "k", None)
-    names = {"singled_out": "singled out"}
-    if k is not None and k > 2:
-        names["below_k"] = f"fewer than {k}"
-    yield "beyond", [Share(last[each], last[f"{each}_before"], name) for each, name in names.items()]
-
-
 def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Lines:
-    """Return the line that describes the risk beyond a guarantee, name and text, if it was counted."""
+    """Return the line that describes the risk beyond a guarantee, if it was counted."""
     # Of a small sample it states the intervals of the shares, at 95 %.
     if risk is None:
         return
@@ -237,12 +226,13 @@ def risk_lines(guarantee: Guarantee, risk: pd.DataFrame | None) -> Lines:
     def share(name: str, of: str = "") -> str:
         return f"{estimate(name)}{of} ({estimate(f'{name}_before')} before)"
 
-    k = getattr(guarantee, "k", None)
+    k, names = getattr(guarantee, "k", None), {"singled_out": "singled out"}
     if k is None or k == 2:  # fewer than 2 rows match: singled out
         text = f"with {items}, {share('singled_out', ' of the rows')} are singled out"
     else:
         text = f"with {items}, fewer than {k} rows match for {share('below_k', ' of the rows')}"
         text += f", and {share('singled_out')} are singled out"
+        names["below_k"] = f"fewer than {k}"
     if sampled is not None:
         text += f"; of {sampled:,} sampled rows"
-    yield "beyond", text
+    yield "beyond", text, *(Share(last[each], last[f"{each}_before"], name) for each, name in names.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.estimates import Release
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, check_m
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.cards import Share, card, listing
+from pdanon.itemsets.cards import Lines, Share, card, listing
 from pdanon.itemsets.codes import Itemsets, Numbers, Offsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import holds_tables
@@ -128,15 +128,14 @@ class Attack:
         return listing(self._title(), self._facts())
 
     def _repr_html_(self) -> str:
-        shares = {"original": [Share(self.rate_before)], "release": [Share(self.rate, self.rate_before)]}
-        return card(self._title(), self._facts(), shares=shares)
+        return card(self._title(), self._facts())
 
     def _title(self) -> str:
         known = "all items" if self.m is None else f"up to {self.m} items"
         cases = "persons at risk" if self.sample else "cases"
         return f"Attack: {len(self.cases)} {cases}, {known} known"
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
+    def _facts(self) -> Lines:
         if self.sample:
             yield "sample", self.sample
             items = "all their items" if self.m is None else f"{self.m} of their items"
@@ -147,10 +146,11 @@ class Attack:
         if not len(self.cases):
             return
         shares = self.shares
-        for name, fewest in (("original", self.fewest_before), ("release", self.fewest)):
+        rates = {"original": Share(self.rate_before), "release": Share(self.rate, self.rate_before)}
+        for (name, rate), fewest in zip(rates.items(), (self.fewest_before, self.fewest), strict=True):
             share, low, high = map(percent, shares.loc[name])
             match = f"{fewest} row{' matches' if fewest == 1 else 's match'}"
-            yield name, f"{share} of the guesses are right ({low} to {high}); in the worst case {match}"
+            yield name, f"{share} of the guesses are right ({low} to {high}); in the worst case {match}", rate
         if self.sample:
             for name, of in (("named", "are named"), ("above 1/k", _ABOVE), ("above 1/2", _ABOVE)):
                 share, low, high = map(percent, shares.loc[name])
