@@ -97,7 +97,7 @@ from pdanon.evaluation.after import after
 from pdanon.evaluation.alternatives import alternatives, has_alternatives
 from pdanon.evaluation.comparison import tradeoff
 from pdanon.evaluation.evidence import Evidence, read_json
-from pdanon.evaluation.fingerprint import column_contents, fingerprint
+from pdanon.evaluation.fingerprint import describe_table, fingerprint
 from pdanon.evaluation.matches import Facts
 from pdanon.evaluation.metrics.assess import assess
 from pdanon.evaluation.profile import Profile
@@ -540,12 +540,17 @@ def _read_verified(path: str, arguments: Arguments, form: Form) -> pd.DataFrame:
 def _with_stored_types(release: pd.DataFrame, stored: Evidence) -> pd.DataFrame:
     """Return a release with the types in which columns of text have the fingerprints of the evidence."""
     hashes = {each["name"]: each.get("fingerprint") for each in stored.tables["release"]["columns"]}
-    for name, _, found, is_index in column_contents(release)[1]:
-        if not is_index and hashes.get(name) not in (None, found):
-            for typed in typed_columns(release[name]):
-                if column_contents(typed.to_frame())[1][0].fingerprint == hashes[name]:
-                    release = release.assign(**{name: typed})
+    for each in describe_table(release)["columns"]:
+        name = each["name"]
+        if not each["index"] and hashes.get(name) not in (None, each["fingerprint"]):
+            typed = typed_columns(release[name])
+            fitting = (column for column in typed if _hash_of(column) == hashes[name])
+            release = release.assign(**{name: next(fitting, release[name])})
     return release
+
+
+def _hash_of(column: pd.Series[Any]) -> str:
+    return str(describe_table(column.to_frame())["columns"][0]["fingerprint"])
 
 
 def _read_described(stored: Evidence, name: str, path: Path | None) -> pd.DataFrame | None:

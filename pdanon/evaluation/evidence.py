@@ -25,7 +25,7 @@ from pdanon.evaluation.fingerprint import (
     Own,
     check_original,
     check_release,
-    column_contents,
+    describe_table,
     recount_unmodified,
 )
 from pdanon.evaluation.html import (
@@ -195,18 +195,11 @@ def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> d
     confidential = {} if redact == "all" else {"mapping": result.mapping}
     confidential |= {} if original is None else {"original": original}
     tables = published | confidential
-    return {name: describe_table(each, columns=name in published) for name, each in tables.items()}
-
-
-def describe_table(frame: pd.DataFrame, *, columns: bool = True) -> Facts:
-    """Return the rows and the fingerprint of a table, and those of its ``columns``."""
-    whole, parts = column_contents(frame)
-    described = [
-        {"name": each.name, "type": each.type, "index": each.is_index}
-        | ({"fingerprint": each.fingerprint} if columns else {})
-        for each in parts
-    ]
-    return {"rows": len(frame), "columns": described, "fingerprint": whole}
+    described = {name: describe_table(each) for name, each in tables.items()}
+    for name in confidential:
+        for column in described[name]["columns"]:
+            del column["fingerprint"]
+    return described
 
 
 def count_facts(
@@ -317,10 +310,6 @@ _SHARES = ("h", "c", "rho")
 MayName = Callable[[str | Range], bool]
 
 
-class RecountError(Exception):
-    """The evidence lacks what is needed to count a guarantee again."""
-
-
 def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> Facts:
     """Return the name, the list column and the parameters of a guarantee as plain data."""
     values = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
@@ -365,25 +354,25 @@ def _all_named(texts: Sequence[str], may_name: MayName) -> bool:
 
 
 def read_guarantee(
-    described: Facts,
+    evidence: Evidence,
     frame: pd.DataFrame,
-    redact: str,
     mapping: pd.DataFrame | None,
     classes: pd.DataFrame | None,
 ) -> tuple[Guarantee, Hashable | None]:
     """Return the guarantee and the list column that `describe_guarantee` described."""
     labels: dict[str, Hashable] = {str(label): label for label in frame.columns}
+    described = evidence.guarantee
     try:
         kind, parameters = getattr(guarantees, described["name"]), dict(described["parameters"])
         if mapping is None and {"constraints", "rules"} & parameters.keys():
-            raise RecountError("it names items of the original: pass the mapping of the release")
+            raise ParameterError("it names items of the original: pass the mapping of the release")
         if kind is guarantees.SensitiveGroups:
             if classes is None:
-                raise RecountError("it needs the table of counts: pass the classes of the release")
+                raise ParameterError("it needs the table of counts: pass the classes of the release")
             parameters["classes"] = classes
             if parameters["k"] is None:
                 del parameters["m"]
-        may_lack = redact == "unpublished"
+        may_lack = evidence.redact == "unpublished"
         read = {name: _read_parameter(name, value, labels, may_lack) for name, value in parameters.items()}
         column = None if described["column"] is None else _label(described["column"], labels)
         guarantee: Guarantee = kind(**read)
@@ -391,7 +380,7 @@ def read_guarantee(
     except (TypeError, KeyError, AttributeError):  # of another type than `describe_guarantee` writes
         problem = f"a parameter of {described['name']} is missing, unknown or of another type"
     # Raised outside the handler: the chained error may show an item.
-    raise RecountError(f"{problem}; the evidence was edited, get the file again")
+    raise ParameterError(f"{problem}; the evidence was edited, get the file again")
 
 
 def _read_parameter(name: str, value: Any, labels: dict[str, Hashable], may_lack: bool) -> Any:
@@ -409,7 +398,7 @@ def _read_share(text: Any, name: str) -> Fraction:
     if isinstance(text, str) and re.fullmatch(r"\d{1,30}/\d{1,30}|\d(\.\d{1,30})?(e-\d{1,2})?", text):
         with suppress(ZeroDivisionError):
             return Fraction(text)
-    raise RecountError(f"{name} is no number, such as 0.5; the evidence was edited, get the file again")
+    raise ParameterError(f"{name} is no number, such as 0.5; the evidence was edited, get the file again")
 
 
 def _read_items(described: Any, *, may_lack: bool) -> Any:
@@ -420,7 +409,7 @@ def _read_items(described: Any, *, may_lack: bool) -> Any:
         return AllRules(**{name: _read_items(each, may_lack=may_lack) for name, each in described.items()})
     named = described["named"]
     if len(named) < described["number"] and not (may_lack and named and isinstance(named[0], str)):
-        raise RecountError("its items are not named: use evidence that names them, by redact='none'")
+        raise ParameterError("its items are not named: use evidence that names them, by redact='none'")
     return NamedItems.of_entries("items", dict.fromkeys(named, 0)) if described.get("ranges") else named
 
 

@@ -89,30 +89,22 @@ def fingerprint(frame: pd.DataFrame) -> str:
     >>> df.astype({"store": "category"}).txanon.fingerprint() == df.txanon.fingerprint()
     True
     """
-    return column_contents(check_frame(frame, "frame"))[0]
+    return str(describe_table(check_frame(frame, "frame"))["fingerprint"])
 
 
-class Content(NamedTuple):
-    """A column or a level of the index: its name, its type, its hash, and whether it is of the index."""
-
-    name: str
-    type: str
-    fingerprint: str
-    is_index: bool
-
-
-def column_contents(frame: pd.DataFrame) -> tuple[str, list[Content]]:
-    """Hash a table as `fingerprint`, each of its columns, and each level of its index unless the default."""
-    # A column with few values is easier to guess than a table: treat its hash like the column.
-    digests, contents, levels = [], [], level_names(frame)
+def describe_table(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the rows and the fingerprint of a table, and the name, type and hash of its columns."""
+    # A column with few values is easier to guess than a table: treat its hash like the column. A level of the
+    # index is a column, unless the index is the default.
     parts: list[tuple[str, Any, Any]] = [(str(label), label, column) for label, column in frame.items()]
-    if levels:
-        parts += [(name, *level) for name, level in zip(levels, index_levels(frame.index), strict=True)]
-    for place, (name, label, column) in enumerate(parts):
+    digests, columns = [], []
+    for place, (name, label, column) in enumerate([*parts, *index_levels(frame)]):
         kind, digest = _describe(column)
         digests.append(_hash(repr(label), digest))
-        contents.append(Content(name, kind, digests[-1].hex(), place >= frame.shape[1]))
-    return _hash("table", *digests, *([_attributes(frame)] if frame.attrs else [])).hex(), contents
+        is_index, shown = place >= frame.shape[1], digests[-1].hex()
+        columns.append({"name": name, "type": kind, "index": is_index, "fingerprint": shown})
+    whole = _hash("table", *digests, *([_attributes(frame)] if frame.attrs else []))
+    return {"rows": len(frame), "columns": columns, "fingerprint": whole.hex()}
 
 
 def column_fingerprint(column: pd.Series[Any]) -> bytes:
@@ -120,20 +112,14 @@ def column_fingerprint(column: pd.Series[Any]) -> bytes:
     return _describe(column)[1]
 
 
-def has_default_index(frame: pd.DataFrame) -> bool:
-    """Return whether the index has no content: no name, and the numbers 0, 1, 2 ... or no rows."""
+def index_levels(frame: pd.DataFrame) -> Iterator[tuple[str, Hashable, pd.Series[Any]]]:
+    """Yield the name as by ``reset_index``, the name and the values of each level of the index."""
+    # The default index has no content: no name, and the numbers 0, 1, 2 ... or no rows.
     index = frame.index
-    if index.nlevels > 1 or index.name is not None:
-        return False
-    is_number = pd.api.types.is_integer_dtype(index.dtype)
-    return not len(index) or (is_number and index.equals(pd.RangeIndex(len(index))))
-
-
-def level_names(frame: pd.DataFrame) -> list[str]:
-    """Return the names of the levels of the index, as by ``reset_index``; none for the default index."""
-    if has_default_index(frame):
-        return []
-    return [str(level_label(frame, level)) for level in range(frame.index.nlevels)]
+    counts_rows = pd.api.types.is_integer_dtype(index.dtype) and index.equals(pd.RangeIndex(len(index)))
+    if index.nlevels > 1 or index.name is not None or (len(index) and not counts_rows):
+        for level, name in enumerate(index.names):
+            yield str(level_label(frame, level)), name, index.get_level_values(level).to_series()
 
 
 def content_hash(*parts: Any) -> str:
@@ -168,7 +154,7 @@ def _digest(value: Any) -> bytes:
         case set() | frozenset():
             return _hash(kind, *sorted(map(_digest, value)))
         case pd.DataFrame() | pd.Series():
-            return _hash(kind, bytes.fromhex(column_contents(pd.DataFrame(value))[0]))
+            return _hash(kind, bytes.fromhex(describe_table(pd.DataFrame(value))["fingerprint"]))
         case Itemsets():
             arrays = [_array(array) for array in (value.codes, value.offsets, value.nulls)]
             return _hash(kind, *arrays, _digest(value.texts()))
@@ -188,12 +174,6 @@ def _attributes(frame: pd.DataFrame) -> bytes:
         return _hash("attributes", json.dumps(frame.attrs, sort_keys=True).encode())
     except (TypeError, ValueError):
         return _hash("attributes", _digest(frame.attrs))
-
-
-def index_levels(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]:
-    """Yield the name and the values of each level of an index."""
-    for place, name in enumerate(index.names):
-        yield name, index.get_level_values(place).to_series()
 
 
 def _describe(column: pd.Series[Any]) -> tuple[str, bytes]:
@@ -318,7 +298,8 @@ def recount_unmodified(
     lists, quasi, _ = Own.of(rows, guarantee, column)
     private = getattr(guarantee, "private", None)
     kept = [find_column(rows, private)] if names_column(private) else []
-    known = {label_key(label) for label in (*rows.columns, *rows.index.names, *level_names(rows))}
+    levels = [name for name, *_ in index_levels(rows)]
+    known = {label_key(label) for label in (*rows.columns, *rows.index.names, *levels)}
     present = [label for label in judged if label_key(label) in known]
     with warnings.catch_warnings(
         action="ignore", category=IdentifierWarning
@@ -397,7 +378,7 @@ def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hasha
             raise other_frame(f"other values in column {label!r}")
         if position in own and not _contain(released, before):
             raise other_frame(f"values outside the intervals in column {label!r}")
-    if rows_stay and not has_default_index(frame) and not _same_index(frame, original):
+    if rows_stay and any(index_levels(frame)) and not _same_index(frame, original):
         raise other_frame("another index")
     for column in lists:
         if (label_key(column), 0) not in places:
@@ -415,7 +396,8 @@ def _keys(frame: pd.DataFrame) -> Iterator[tuple[Any, int]]:
 
 def _same_index(frame: pd.DataFrame, original: pd.DataFrame) -> bool:
     one, other = (
-        [column_fingerprint(values) for _, values in index_levels(table.index)] for table in (frame, original)
+        [column_fingerprint(index.get_level_values(level).to_series()) for level in range(index.nlevels)]
+        for index in (frame.index, original.index)
     )
     return one == other
 

@@ -11,13 +11,12 @@ import pandas as pd
 from pdanon.errors import PdanonError
 from pdanon.evaluation.evidence import (
     Evidence,
-    RecountError,
     count_facts,
-    describe_table,
     named_items,
     read_guarantee,
     read_json,
 )
+from pdanon.evaluation.fingerprint import describe_table, index_levels
 from pdanon.evaluation.html import library_versions
 from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks
 from pdanon.evaluation.report import ALL_ITEMS
@@ -61,8 +60,7 @@ class Verification:
         words = {True: "matches", False: "DOES NOT MATCH", None: "not checked"}
         for part, matches, found in self.checks:
             yield part, f"{words[matches]}: {found}"
-        wrong = [part for part, matches, _ in self.checks if matches is False]
-        others = [part for part, matches, _ in self.checks if matches is None]
+        wrong, others = ([part for part, each, _ in self.checks if each is kind] for kind in (False, None))
         found = f"{len(wrong)} of {len(self.checks)} do not match: {', '.join(wrong)}"
         yield "verdict", found if wrong else f"what was checked matches; not checked: {', '.join(others)}"
 
@@ -144,19 +142,20 @@ def verify(
     """
     stored, seal = read_json(check_path(evidence, "evidence"))
     tables = {"release": release, "classes": classes, "mapping": mapping, "original": original}
-    for name, table in {**tables, "population": population}.items():
+    given = tables | {"population": population}
+    for name, table in given.items():
         if table is not None or name == "release":
             check_frame(table, name)
     is_written = seal == stored.seal
     found = "the evidence is as it was written" if is_written else "the evidence was edited or damaged"
     checks = [Check("seal", is_written, found), _check_versions(stored)]
-    for name, table in tables.items():
+    described = {name: describe_table(table) for name, table in tables.items() if table is not None}
+    for name in tables:
         if name in stored.tables:
-            checks.append(_check_table(name, stored.tables[name], table))
-        elif table is not None:
+            checks.append(_check_table(name, stored.tables[name], described.get(name)))
+        elif name in described:
             checks.append(_check_unknown(name))
-    facts = _check_facts(stored, release, mapping, classes, original, population, independent)
-    return Verification((*checks, *facts))
+    return Verification((*checks, *_check_facts(stored, given, described["release"], independent)))
 
 
 def _check_versions(stored: Evidence) -> Check:
@@ -180,100 +179,98 @@ def _check_unknown(name: str) -> Check:
     return Check(name, False, "the evidence describes no such table")
 
 
-def _check_table(name: str, stored: Facts, table: pd.DataFrame | None) -> Check:
-    """Compare the rows, the columns, the index, the cells and the attributes of a table."""
-    if table is None:
+def _check_table(name: str, stored: Facts, now: Facts | None) -> Check:
+    """Compare the rows, the columns, the index, the cells and the attributes of a described table."""
+    if now is None:
         why = ", and to count emptied rows" if name == "mapping" else ""
         return Check(name, None, f"pass {name}= (--{name}) to compare it{why}")
-    now = describe_table(table, columns="fingerprint" in (stored["columns"] or [{}])[0])
-    found = []
-    if now["rows"] != stored["rows"]:
-        found = [f"{now['rows']:,} rows, {stored['rows']:,} in the evidence"]
     then, here = (
         {f"{'index' if each['index'] else 'column'} {each['name']}": each for each in some["columns"]}
         for some in (stored, now)
     )
     lacks, adds = [name for name in then if name not in here], [name for name in here if name not in then]
-    found += [f"{', '.join(lacks)} is missing"] if lacks else []
-    found += [f"{', '.join(adds)} is new"] if adds else []
-    if not lacks and not adds:
-        found += [
-            f"{name} has the type {here[name]['type']}, {each['type']} in the evidence"
-            for name, each in then.items()
-            if each["type"] != here[name]["type"]
-        ]
-        others = [name for name in then if here[name].get("fingerprint") != then[name].get("fingerprint")]
-        found += [f"cells or the order of the rows differ in {', '.join(others)}"] if others else []
-        found += ["the columns have another order"] if [*then] != [*here] else []
+    pairs = [] if lacks or adds else [(name, each, here[name]) for name, each in then.items()]
+    others = [
+        name for name, old, new in pairs if old.get("fingerprint", new["fingerprint"]) != new["fingerprint"]
+    ]
+    differences = {
+        f"{now['rows']:,} rows, {stored['rows']:,} in the evidence": now["rows"] != stored["rows"],
+        f"{', '.join(lacks)} is missing": lacks,
+        f"{', '.join(adds)} is new": adds,
+        **{
+            f"{name} has the type {new['type']}, {old['type']} in the evidence": new["type"] != old["type"]
+            for name, old, new in pairs
+        },
+        f"cells or the order of the rows differ in {', '.join(others)}": others,
+        "the columns have another order": pairs and [*then] != [*here],
+    }
+    found = [text for text, differs in differences.items() if differs]
     if not found and now["fingerprint"] != stored["fingerprint"]:
-        found.append("cells, the order of the rows or attrs differ")
+        found = ["cells, the order of the rows or attrs differ"]
     whole = f"{now['rows']:,} rows, {_count(len(here), 'column')}, all cells as in the evidence"
     return Check(name, not found, "; ".join(found) or whole)
 
 
 def _check_facts(
-    stored: Evidence,
-    release: pd.DataFrame,
-    mapping: pd.DataFrame | None,
-    classes: pd.DataFrame | None,
-    original: pd.DataFrame | None,
-    population: pd.DataFrame | None,
-    independent: bool,
+    stored: Evidence, tables: dict[str, Any], described: Facts, independent: bool
 ) -> Iterator[Check]:
     """Count the guarantee and what follows from it again, and list what cannot be counted."""
-    compared, unchecked = _check_parameters(stored)
-    yield compared
-    unchecked += ["head", "loss", "made.time", "redact", "request.algorithm", "unmodified.judged"]
+    release, promised = tables["release"], stored.guarantee["parameters"]
+    asked = {
+        name: _is_same(promised[name], text) if name in promised else None
+        for name, text in stored.request["parameters"].items()
+    }
+    others = [name for name, same in asked.items() if same is False]
+    yield _compare("parameters", others, "those of the request and of the guarantee agree")
+    unchecked = {"head", "loss", "made.time", "redact", "request.algorithm", "unmodified.judged"}
+    unchecked |= {f"request.{name}" for name, same in asked.items() if same is None}
     # No table says which items were requested.
-    parameters = stored.guarantee["parameters"].items()
-    unchecked += [f"guarantee.{name}" for name, value in parameters if isinstance(value, dict)]
+    unchecked |= {f"guarantee.{name}" for name, value in promised.items() if isinstance(value, dict)}
     try:
-        guarantee, column = read_guarantee(stored.guarantee, release, stored.redact, mapping, classes)
-        audit = guarantee.audit(release, column)
-        other = count_independently(release, guarantee, column, independent=True) if independent else None
-    except (RecountError, PdanonError) as reason:
+        guarantee, column = read_guarantee(stored, release, tables["mapping"], tables["classes"])
+        audits = [guarantee.audit(release, column)]
+        if independent:
+            audits.append(count_independently(release, guarantee, column, independent=True))
+    except PdanonError as reason:
         yield Check("guarantee", False, f"not counted again: {_first_line(reason)}")
-        unchecked += ["promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"]
+        unchecked |= {"promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"}
     else:
+        yield from _check_audits(stored, audits, len(release))
+        requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
+        alerts = [*filter(None, [shortfall(requested, guarantee)])]
+        judged = _find_judged(stored, release)
+        now = count_facts(release, described, guarantee, column, judged, alerts)
         # Without the names of all items, neither the promise nor the risk of the original can be recounted.
         lists = [items for _, items in named_items(stored.guarantee)]
         names_all = all(items["number"] == len(items["named"]) for items in lists)
-        yield _check_guarantee(stored, release, audit)
-        if other is not None:
-            found = f"{other.guarantee!r}, {other.rows_at_risk:,} of {len(release):,} rows at risk"
-            is_whole = repr(other.guarantee) == repr(audit.guarantee)
-            same = other.rows_at_risk == audit.rows_at_risk
-            yield Check("recount", (True if is_whole else None) if same else False, found)
-        elif "independent" in stored.verdict:
-            unchecked.append("verdict.independent")
-        requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
-        alerts = [*filter(None, [shortfall(requested, guarantee)])]
-        described = describe_table(release)
-        judged = _find_judged(stored, release, described)
-        now = count_facts(release, described, guarantee, column, judged, alerts)
         same = not names_all or now["promise"] == stored.promise
         yield Check("promise", same, stored.promise if same else "it is not that of the guarantee")
         yield _check_unmodified(stored, now, len(now["verdict"]["alerts"]) - len(alerts))
-        has_before = stored.risk.get("before") is not None
-        before = original if has_before and names_all else None
-        yield from _check_risk(stored, release, guarantee, column, before, population)
-        unchecked += ["verdict.alerts", *([] if names_all else ["promise"])]
-        unchecked += ["risk.before", "risk.beyond.before"] if has_before and before is None else []
-        names = ("journalist", "attacks") if population is None else ("attacks",)
-        unchecked += [f"risk.{name}" for name in names if stored.risk.get(name)]
-    yield Check("stated", None, ", ".join(sorted({*unchecked})))
+        before = tables["original"] if names_all and stored.risk.get("before") is not None else None
+        passed = {"before": before, "journalist": tables["population"]}
+        yield from _check_risk(stored, release, guarantee, column, passed)
+        unchecked |= {"verdict.alerts", *([] if names_all else ["promise"])}
+        unchecked |= {
+            f"verdict.{name}" for name in ["independent"] if name in stored.verdict and not independent
+        }
+        unknown = [
+            name for name in ("attacks", *passed) if passed.get(name) is None and stored.risk.get(name)
+        ]
+        unchecked |= {f"risk.{name}" for name in unknown}
+        unchecked |= {"risk.beyond.before"} if "before" in unknown else set()
+    yield Check("stated", None, ", ".join(sorted(unchecked)))
 
 
-def _check_parameters(stored: Evidence) -> tuple[Check, list[str]]:
-    """Compare the parameters of the request with the guarantee, and list those that it lacks."""
-    promised, unchecked, others = stored.guarantee["parameters"], [], []
-    for name, text in stored.request["parameters"].items():
-        same = _is_same(promised[name], text) if name in promised else None
-        if same is None:
-            unchecked.append(f"request.{name}")
-        elif not same:
-            others.append(name)
-    return _compare("parameters", others, "those of the request and of the guarantee agree"), unchecked
+def _check_audits(stored: Evidence, audits: list[Audit], rows: int) -> Iterator[Check]:
+    """Compare the recounts of the released rows: by the audit, and by the independent one if it was run."""
+    found = [f"{each.guarantee!r}, {each.rows_at_risk:,} of {rows:,} rows at risk" for each in audits]
+    audit, other, verdict = audits[0], audits[-1], stored.verdict
+    same = (audit.rows_at_risk, rows) == (verdict["rows_at_risk"], verdict["rows"])
+    yield Check("guarantee", audit.holds and verdict["holds"] and same, found[0])
+    if len(audits) > 1:
+        is_whole = repr(other.guarantee) == repr(audit.guarantee)
+        same = other.rows_at_risk == audit.rows_at_risk
+        yield Check("recount", (True if is_whole else None) if same else False, found[1])
 
 
 def _is_same(value: Any, text: str) -> bool | None:
@@ -284,18 +281,10 @@ def _is_same(value: Any, text: str) -> bool | None:
     return text == known or None
 
 
-def _check_guarantee(stored: Evidence, release: pd.DataFrame, audit: Audit) -> Check:
-    """Compare the recount of the released rows."""
-    verdict, rows = stored.verdict, len(release)
-    found = f"{audit.guarantee!r}, {audit.rows_at_risk:,} of {rows:,} rows at risk"
-    same = audit.rows_at_risk == verdict["rows_at_risk"] and rows == verdict["rows"]
-    return Check("guarantee", audit.holds and verdict["holds"] and same, found)
-
-
-def _find_judged(stored: Evidence, release: pd.DataFrame, described: Facts) -> list[Hashable]:
+def _find_judged(stored: Evidence, release: pd.DataFrame) -> list[Hashable]:
     """Return the labels of columns and levels that the evidence calls judged."""
     names = {each["column"] for each in stored.unmodified if each["judged"]}
-    levels = [each["name"] for each in described["columns"] if each["index"]]
+    levels = [name for name, *_ in index_levels(release)]
     return [label for label in (*release.columns, *release.index.names, *levels) if str(label) in names]
 
 
@@ -322,19 +311,18 @@ def _check_risk(
     release: pd.DataFrame,
     guarantee: Guarantee,
     column: Hashable | None,
-    before: pd.DataFrame | None,
-    population: pd.DataFrame | None,
+    passed: dict[str, pd.DataFrame | None],
 ) -> Iterator[Check]:
-    """Count the risk and the thresholds again."""
+    """Count the risk and the thresholds again, with the original and the population that were passed."""
     try:
-        now = count_risks(release, guarantee, column, before, population)
+        now = count_risks(release, guarantee, column, *passed.values())
     except PdanonError as error:
         yield Check("risk", False, f"not counted again: {_first_line(error)}")
         return
-    unknown = {name for name, table in {"before": before, "journalist": population}.items() if table is None}
+    unknown = {name for name, table in passed.items() if table is None}
     then, again = (_comparable(each, unknown) for each in (stored.risk, now))
     others = [name for name, value in again.items() if then.get(name) != value]
-    found = "before and after counted again" if before is not None else "after counted again"
+    found = "after counted again" if "before" in unknown else "before and after counted again"
     yield _compare("risk", others, found)
     known, met = stored.thresholds, compare_thresholds(now)
     others = [each["name"] for each in known if each not in met]
