@@ -43,9 +43,9 @@ from pdanon.evaluation.html import (
     write_draft,
 )
 from pdanon.evaluation.matches import Facts, compare_thresholds, count_risks, describe_attacker
-from pdanon.evaluation.metrics.assess import check_assessment
 from pdanon.evaluation.report import (
     attacks_section,
+    describe_attacks,
     known_losses,
     list_limits,
     loss_table,
@@ -64,8 +64,7 @@ from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.validation import FilePath, check_flag, check_frame, check_known, check_path
-from pdanon.recoding.result import Anonymized, dropped_alert, made_by
-from pdanon.recoding.warnings import shortfall
+from pdanon.recoding.result import Anonymized, alerts, made_by
 
 FORMAT, VERSION = "pdanon evidence", 1
 REDACTIONS = ("unpublished", "all", "none")
@@ -140,12 +139,10 @@ def collect(
             raise GuaranteeError("the independent audit disagrees", where="result.frame", got=got, hint=hint)
         confirmed["independent"] = repr(other.guarantee)
     risk = count_risks(frame, guarantee, column, original, _read_population(population))
-    if assessment is not None:
-        risk["attacks"] = _describe_attacks(check_assessment(assessment))
+    risk |= describe_attacks(assessment)
     tables = _tables(result, original, redact)
-    alerts = [shortfall(result.parameters, guarantee), dropped_alert(result), result.do_not_publish]
-    alerts = [*filter(None, alerts)]
-    facts = count_facts(frame, tables["release"], guarantee, column, result.unmodified.judged, alerts)
+    judged = result.unmodified.judged
+    facts = count_facts(frame, tables["release"], guarantee, column, judged, alerts(result))
     facts["verdict"] |= confirmed
     return Evidence(
         head=given,
@@ -165,12 +162,6 @@ def _read_population(population: Any) -> pd.DataFrame | None:
     if population is None or isinstance(population, pd.DataFrame):
         return population
     return read_parquet(check_path(population, "population"))
-
-
-def _describe_attacks(table: pd.DataFrame) -> Facts:
-    """Return a table of attacks as plain data."""
-    known = table.astype(object).where(table.notna(), None)
-    return {"control": table.attrs.get("control", ""), "lines": known.to_dict("records")}
 
 
 def _may_name(result: Anonymized, redact: str) -> MayName:
@@ -208,9 +199,9 @@ def count_facts(
     guarantee: Guarantee,
     column: Hashable | None,
     judged: Collection[Hashable],
-    alerts: list[str],
+    found: list[str],
 ) -> Facts:
-    """Return the facts that follow from a guarantee that holds, given the description of the rows."""
+    """Return the facts that follow from a guarantee that holds, given the rows as described, and alerts."""
     counted = recount_unmodified(frame, guarantee, column, judged)
     own, settled = {*chain(*Own.of(frame, guarantee, column))}, {str(label) for label in judged}
     unmodified = [
@@ -218,10 +209,10 @@ def count_facts(
         for place, each in enumerate(described["columns"])
         if place not in own
     ]
-    alerts = [*alerts, *counted.sentences()]
+    found = [*found, *counted.sentences()]
     return {
         "promise": promise(guarantee, column),
-        "verdict": {"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": alerts},
+        "verdict": {"holds": True, "rows_at_risk": 0, "rows": len(frame), "alerts": found},
         "not_protected": list_limits(guarantee, [each["column"] for each in unmodified], counted.published),
         "unmodified": unmodified,
     }
@@ -483,10 +474,10 @@ def render(evidence: Evidence) -> str:
 
 
 def _sections(evidence: Evidence) -> Iterator[str]:
-    verdict, alerts = evidence.verdict, evidence.verdict["alerts"]
-    mark, kind = ("⚠", "warned") if alerts else ("✓", "holds")
+    verdict, found = evidence.verdict, evidence.verdict["alerts"]
+    mark, kind = ("⚠", "warned") if found else ("✓", "holds")
     yield paragraph(f"{mark} The release has its guarantee.", f"verdict {kind}")
-    yield "\n".join(paragraph(f"{alert}.", "alert warned") for alert in alerts)
+    yield "\n".join(paragraph(f"{text}.", "alert warned") for text in found)
     recount = (
         f"All {verdict['rows']:,} released rows were counted again for this page, without the algorithm. "
         f"{verdict['rows_at_risk']:,} of them are at risk."
@@ -504,16 +495,10 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     if items := _items(evidence):
         yield items
     yield _risk(evidence.risk)
-    played = None
-    if attacks := evidence.risk.get("attacks"):
-        lines = pd.DataFrame(attacks["lines"])
-        played = lines.set_index("attack").astype("float64").reset_index().astype({"n_attacks": "int64"})
-        played.attrs["control"] = attacks["control"]
-    yield attacks_section(played, evidence.risk)
+    yield attacks_section(evidence.risk)
     yield _thresholds(evidence)
     yield section("What is not promised", *map(paragraph, evidence.not_protected))
-    unmodified = [(each["column"], each["type"], each["judged"]) for each in evidence.unmodified]
-    yield unmodified_section(unmodified)
+    yield unmodified_section(evidence.unmodified)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}
     measured = paragraph("Measured when the release was made.")
     yield section("Information loss", measured, loss_table(loss))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterator, Mapping, Sized
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -53,9 +53,9 @@ from pdanon.itemsets.validation import FilePath, check_frame
 from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import (
     Anonymized,
+    alerts,
     class_names,
     counted,
-    dropped_alert,
     headline,
     in_chunks,
     made_by,
@@ -64,7 +64,6 @@ from pdanon.recoding.result import (
 )
 from pdanon.recoding.risk import hidden_items
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
-from pdanon.recoding.warnings import shortfall
 
 _OTHER_GUARANTEE = (
     "Some rows remain at risk because the guarantee has other conditions. This table assumes that an "
@@ -258,9 +257,8 @@ def _content(
 def _verdict(result: Anonymized) -> str:
     """Return the verdict, and the warnings below it."""
     kind, sentence = verdict(result)
-    alerts = [shortfall(result.parameters, result.guarantee), dropped_alert(result), result.do_not_publish]
-    alerts += [". ".join(result.unmodified.sentences())]
-    parts = [paragraph(f"{alert}.", "alert warned") for alert in alerts if alert]
+    found = [*alerts(result), ". ".join(result.unmodified.sentences())]
+    parts = [paragraph(f"{text}.", "alert warned") for text in found if text]
     return "\n".join([paragraph(f"{SIGNS[kind]} {sentence}", f"verdict {kind}"), *parts])
 
 
@@ -285,7 +283,7 @@ def list_limits(guarantee: Guarantee, unmodified: list[str], counted: Unmodified
 def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[str]:
     """Yield the parts of the first page below the verdict."""
     unmodified, lists = result.unmodified, recoded_lists(result)
-    risk = count_risks(result.frame, result.guarantee, next(iter(lists), None))
+    risk = count_risks(result.frame, result.guarantee, next(iter(lists), None)) | describe_attacks(assessment)
     yield paragraph(
         f"The sender counted this in all {counted(result, ',')} as they are published, by a program that "
         "does not trust the one that made them. An item is an entry of a person's list; covered lists: "
@@ -295,16 +293,24 @@ def _overview(result: Anonymized, assessment: pd.DataFrame | None) -> Iterator[s
     judged = unmodified.with_judged or UnmodifiedColumns()  # the alerts have the sentences about others
     yield section("What is not promised", points(list_limits(result.guarantee, others, judged)))
     yield section("Thresholds of authorities", *_thresholds(risk))
-    yield attacks_section(assessment, risk)
+    yield attacks_section(risk)
     yield section("What to ask next", points(_QUESTIONS))
 
 
-def attacks_section(assessment: pd.DataFrame | None, risk: Facts) -> str:
-    """Return the section with the attacks of `pdanon.assess`, and the one of the next item."""
+def describe_attacks(assessment: pd.DataFrame | None) -> Facts:
+    """Return a table of `pdanon.assess` as ``attacks`` in the schema of the evidence, if there is one."""
+    if assessment is None:
+        return {}
+    lines = check_assessment(assessment).astype(object).where(assessment.notna(), None).to_dict("records")
+    return {"attacks": {"control": assessment.attrs.get("control", ""), "lines": lines}}
+
+
+def attacks_section(risk: Facts) -> str:
+    """Return the section with the attacks of `describe_attacks`, and the one of the next item."""
     attacks, what = [*_one_more(risk)], _NOT_PLAYED
-    if assessment is not None:
-        attacks = [*map(_attack_cells, check_assessment(assessment).itertuples()), *attacks]
-        what = _PLAYED.format(assessment.attrs.get("control", ""))
+    if played := risk.get("attacks"):
+        attacks = [*map(_attack_cells, played["lines"]), *attacks]
+        what = _PLAYED.format(played["control"])
     header = ["attack", "what the attacker does, and how often it succeeds", "risk", "95 % interval"]
     return section("Attacks", paragraph(what), table("Attacks", header, attacks) if attacks else "")
 
@@ -335,17 +341,18 @@ _QUESTIONS = (
 )
 
 
-def _attack_cells(line: Any) -> list[Cell]:
-    success, outside, guesses = (_known_share(each).text for each in line[3:6])
-    text = f"{_ATTACKERS.get(line.attack.partition(',')[0], '')} Success in {line.n_attacks:,} tries: "
+def _attack_cells(line: Facts) -> list[Cell]:
+    success, outside, guesses = (_known_share(line[name]).text for name in ("success", "control", "baseline"))
+    text = f"{_ATTACKERS.get(line['attack'].partition(',')[0], '')} Success in {line['n_attacks']:,} tries: "
     text += f"{success}; on control rows: {outside}; by mere guesses: {guesses}."
-    risk, low, high = (max(each, 0.0) for each in line[6:9])  # below 0, the release does not help
-    interval = "none" if isnan(low) else f"{100 * low:.3g} to {100 * high:.3g} %"
-    return [Cell(line.attack), Cell(text), _known_share(risk), Cell(interval, 0)]
+    low, high = line["low"], line["high"]
+    interval = "none" if low is None else f"{100 * max(low, 0):.3g} to {100 * max(high, 0):.3g} %"
+    return [Cell(line["attack"]), Cell(text), _known_share(line["risk"]), Cell(interval, 0)]
 
 
-def _known_share(value: float) -> Cell:
-    return Cell("not tried", -1.0) if isnan(value) else share(value)
+def _known_share(value: float | None) -> Cell:
+    # A risk below 0 says that the release does not help.
+    return Cell("not tried", -1.0) if value is None else share(max(value, 0.0))
 
 
 def _one_more(risk: Facts) -> Iterator[list[Cell]]:
@@ -491,17 +498,22 @@ def _unmodified_columns(result: Anonymized) -> str:
         (label, column.dtype.name) for label, column in frame.items() if label in result.passed_through
     ]
     kinds += [(name, "index") for name in unmodified.levels]
-    return unmodified_section([(str(label), kind, unmodified.is_judged(label)) for label, kind in kinds])
+    return unmodified_section(
+        [{"column": str(label), "type": kind, "judged": unmodified.is_judged(label)} for label, kind in kinds]
+    )
 
 
-def unmodified_section(columns: Sequence[tuple[str, str, bool]]) -> str:
-    """Return the section with the name and type of unmodified columns, and whether each was judged."""
+def unmodified_section(columns: list[Facts]) -> str:
+    """Return the section with unmodified columns, as ``unmodified`` in the schema of the evidence."""
     if not columns:
         return section("Unmodified columns", paragraph("No other column."))
     what = "These columns are published as they are. The guarantee does not cover them."
-    if any(judged for *_, judged in columns):
+    if any(each["judged"] for each in columns):
         what += " The publisher judged some of them, and approved their publication."
-    rows = [(Cell(name), Cell(kind), Cell("judged" if judged else "no")) for name, kind, judged in columns]
+    rows = [
+        (Cell(each["column"]), Cell(each["type"]), Cell("judged" if each["judged"] else "no"))
+        for each in columns
+    ]
     header = ["column", "type", "judged"]
     return section("Unmodified columns", paragraph(what), table("Columns", header, rows))
 

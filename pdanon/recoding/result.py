@@ -629,10 +629,12 @@ def unmodified_lines(unmodified: UnmodifiedColumns, rows: int | None = None) -> 
         yield "beside", text, *map(Share, shares)
 
 
-def dropped_alert(result: Anonymized) -> str:
-    """Return the alert about what was dropped before a release; empty if nothing was."""
-    text = describe_dropped(result.loss)
-    return f"Dropped before: {text}" if text else ""
+def alerts(result: Anonymized) -> list[str]:
+    """Return what limits a release, beside its unmodified columns."""
+    dropped = describe_dropped(result.loss)
+    dropped = f"Dropped before: {dropped}" if dropped else ""
+    found = (shortfall(result.parameters, result.guarantee), dropped, result.do_not_publish)
+    return [text for text in found if text]
 
 
 def verdict(result: Anonymized) -> tuple[Verdict, str]:
