@@ -30,9 +30,10 @@ from pdanon.guarantees.verdict import Guarantee
 def promise(guarantee: Any, column: Hashable | None = None) -> str:
     """Return the promise of a guarantee as one sentence, with numbers and columns, and no text of an item."""
     # A guarantee that is not of pdanon is described by its repr.
+    quasi, columns = getattr(guarantee, "quasi", ()), getattr(guarantee, "columns", None) or [column]
     match guarantee:
-        case KmAnonymity(k=k, m=m):
-            return _matches([_items(m, "", [column])], k) + "."
+        case KmAnonymity(k=k, m=m) | KKm(k=k, m=m):
+            return _matches([*quasi, _items(m, "", columns)], k) + "."
         case KMap(k=k, m=m, population=population):
             known = _items(m, "", [column])
             people = f"at least {k:,} matching people in a population of {len(population):,}"
@@ -40,9 +41,9 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
         case PrivacyConstraints(k=k, constraints=listed):
             known = f"all items of {_one_of(listed, 'listed itemset')} in {column}"
             return f"{_matches([known], k)}, or none."
-        case LmDiversity(k=k, m=m, l=l, sensitive=sensitive):
-            known = _items(m, "that are not sensitive", [column])
-            return f"{_matches([known], k)}, and {_each(sensitive, Fraction(1, l))}."
+        case LmDiversity(k=k, m=m, l=l, sensitive=items) | KLm(k=k, m=m, l=l, sensitive=items):
+            known = _items(m, "that are not sensitive", columns)
+            return f"{_matches([*quasi, known], k)}, and {_each(items, Fraction(1, l))}."
         case Coherence(k=k, p=p, h=h, private=private):
             known = _items(p, "that are public", [column])
             if guarantee.effort is not None:
@@ -79,13 +80,8 @@ def promise(guarantee: Any, column: Hashable | None = None) -> str:
         case DisassociatedKm(k=k, m=m):
             known, least = _items(m, "", [column]), f"at least {k:,} records"
             return f"For attackers who know {known} of a person, it remains possible that {least} match."
-        case KAnonymity(k=k, quasi=quasi):
+        case KAnonymity(k=k):
             return _matches(quasi, k) + "."
-        case KKm(k=k, m=m, quasi=quasi, columns=columns):
-            return _matches([*quasi, _items(m, "", columns or [column])], k) + "."
-        case KLm(k=k, m=m, l=l, quasi=quasi, sensitive=sensitive):
-            known = _items(m, "that are not sensitive", [column])
-            return f"{_matches([*quasi, known], k)}, and {_each(sensitive, Fraction(1, l))}."
     return f"The guarantee {guarantee!r} holds."
 
 
