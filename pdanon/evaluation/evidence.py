@@ -542,11 +542,19 @@ def _risk(risk: Facts) -> str:
     title = "Risk of identification"
     if risk["not_counted"]:
         return section(title, paragraph(f"Not counted. {risk['not_counted']}"))
+    lines: dict[str, Callable[[Facts], Cell]] = {
+        "fewest matching rows": lambda each: count(each["fewest"]),
+        "prosecutor risk: 1 / fewest matching rows": lambda each: share(each["prosecutor"]),
+        f"marketer risk: average of 1 / matching rows{', at most' if risk['columns'] else ''}": (
+            lambda each: share(each["marketer"])
+        ),
+        "rows that are the only match": lambda each: share(each["singled_out"] / max(each["rows"], 1)),
+    }
+    if risk["k"] is not None:
+        text = f"rows with fewer than {risk['k']:,} matches"
+        lines[text] = lambda each: share(each["below_k"] / max(each["rows"], 1))
     tables = {name: risk[name] for name in ("before", "after") if risk[name] is not None}
-    rows = [
-        [Cell(text), *(_risk_cell(key, each) for each in tables.values())]
-        for key, text in _risk_texts(risk).items()
-    ]
+    rows = [[Cell(text), *map(cell, tables.values())] for text, cell in lines.items()]
     parts = [paragraph(describe_attacker(risk)), table("Risk", ["", *tables], rows)]
     if found := risk["journalist"]:
         parts.append(
@@ -557,25 +565,6 @@ def _risk(risk: Facts) -> str:
             )
         )
     return section(title, *parts)
-
-
-def _risk_texts(risk: Facts) -> dict[str, str]:
-    exact = "" if not risk["columns"] else ", at most"
-    texts = {
-        "fewest": "fewest matching rows",
-        "prosecutor": "prosecutor risk: 1 / fewest matching rows",
-        "marketer": f"marketer risk: average of 1 / matching rows{exact}",
-        "singled_out": "rows that are the only match",
-    }
-    return texts if risk["k"] is None else texts | {"below_k": f"rows with fewer than {risk['k']:,} matches"}
-
-
-def _risk_cell(key: str, risks: Facts) -> Cell:
-    if key == "fewest":
-        return count(risks[key])
-    if key in ("prosecutor", "marketer"):
-        return share(risks[key])
-    return share(risks[key] / max(risks["rows"], 1))
 
 
 # --- Thresholds, columns, tables
