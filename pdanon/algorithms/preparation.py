@@ -378,11 +378,8 @@ def _keep(itemsets: Itemsets, kept: Mask) -> Itemsets:
 def remaining_of(result: Anonymized, label: Hashable, before: Itemsets, kept: Mask) -> Remaining:
     """Return what remains of rows in a release whose original is the kept occurrences."""
     rows, published = _keep(before, kept), Itemsets.from_series(result.frame[label])
-    groups = np.zeros(rows.n_rows, np.int64)
-    if result.groups is not None:
-        groups += result.groups.to_numpy()
     targets = np.full(len(kept), -1, np.int32)
-    targets[kept] = became_of(rows, published, result.mapping, groups[rows.rows], rows.codes)
+    targets[kept] = became_of(rows, published, result.mapping, result.groups, rows.rows, rows.codes)
     repeats = isinstance(result.guarantee, TransactionalK)
     labels, one_group = published.vocabulary, np.zeros(before.n_rows, np.int32)
     sizes = np.ones(len(labels), np.int64)

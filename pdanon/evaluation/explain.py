@@ -112,12 +112,13 @@ class Labels:
     @classmethod
     def of(cls, result: Anonymized, itemsets: Itemsets, released: Itemsets) -> Labels:
         """Read the mapping of a result, given the column of the original and of the release."""
-        items, of_row = np.arange(itemsets.n_items, dtype=np.int32), None
-        groups = np.zeros(len(items), np.int64)
+        items, of_row, texts = np.arange(itemsets.n_items, dtype=np.int32), None, released.texts()
+        rows = groups = np.zeros(len(items), np.int64)
         if result.groups is not None:
             of_row = result.groups.to_numpy().astype(np.int32)
-            items, groups = itemsets.codes, of_row[itemsets.rows].astype(np.int64)
-        numbers, texts = became_of(itemsets, released, result.mapping, groups, items), released.texts()
+            items, rows = itemsets.codes, itemsets.rows
+            groups = of_row[rows].astype(np.int64)
+        numbers = became_of(itemsets, released, result.mapping, result.groups, rows, items)
         return cls(items, numbers, texts, codes_of(itemsets.texts(), texts)[items], groups, of_row)
 
     @property

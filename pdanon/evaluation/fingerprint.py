@@ -43,7 +43,7 @@ from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.recoding import became_of
-from pdanon.recoding.result import Anonymized, in_chunks, other_frame, recoded_lists
+from pdanon.recoding.result import Anonymized, in_chunks, mapping_of, other_frame, recoded_lists
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
 
 
@@ -331,7 +331,7 @@ def _changed(got: str) -> GuaranteeError:
 
 def _check_supports(result: Anonymized, label: Hashable) -> None:
     """Compare the supports of the labels with those of the mapping."""
-    released, lines = _read(result.frame, label), _lines(result, label)
+    released, lines = _read(result.frame, label), mapping_of(result, label)
     labels = _label_codes(lines, released)
     is_published = labels > -2
     supports = lines["support"].to_numpy(np.int64)
@@ -413,7 +413,7 @@ def _contain(released: pd.Series, values: pd.Series) -> bool:
 
 def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> None:
     """Compare the supports of the items with those of the mapping, and each row with its labels."""
-    lines = _lines(result, label)
+    lines = mapping_of(result, label)
     items, supports = original.lookup(mapping_values(lines, "item")), lines["support"].to_numpy(np.int64)
     if (items[supports > 0] < 0).any():
         raise other_frame("items of the mapping are missing")
@@ -426,10 +426,8 @@ def _check_items(result: Anonymized, label: Hashable, original: Itemsets) -> Non
     listed = lines[items >= 0]
     if listed.duplicated(["group", "item"]).any():
         return
-    groups: Numbers = np.zeros(original.n_rows, np.int64)
-    if result.groups is not None and listed["group"].any():
-        groups = result.groups.to_numpy().astype(np.int64)
-    became = became_of(original, released, listed, groups[original.rows], original.codes)
+    groups = result.groups if listed["group"].any() else None
+    became = became_of(original, released, listed, groups, original.rows, original.codes)
     images = original.relabel(became.astype(np.int32), released.vocabulary)
     same_labels = images.vocabulary.equals(released.vocabulary)
     if not same_labels or not np.isin(_cells(released), _cells(images), assume_unique=True).all():
@@ -450,14 +448,6 @@ def _column(frame: pd.DataFrame, label: Hashable) -> pd.Series[Any]:
 
 def _read(frame: pd.DataFrame, label: Hashable) -> Itemsets:
     return Itemsets.from_series(_column(frame, label))
-
-
-def _lines(result: Anonymized, label: Hashable) -> pd.DataFrame:
-    """Return the lines of the mapping for a list column."""
-    mapping = result.mapping
-    if "column" not in mapping:
-        return mapping
-    return mapping[[same_label(each, label) for each in mapping["column"]]]
 
 
 def _label_codes(lines: pd.DataFrame, released: Itemsets) -> Numbers:

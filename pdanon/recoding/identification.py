@@ -274,8 +274,7 @@ class SampleAttack:
         persons, original = self.persons, self.itemsets
         cover = Cover.of_mapping(original, published, mapping)
         rows = np.repeat(persons.rows, np.diff(persons.offsets))
-        of_known = np.zeros(len(rows), np.int64) if groups is None else groups[rows]
-        became = became_of(original, published, mapping, of_known, persons.codes)
+        became = became_of(original, published, mapping, groups, rows, persons.codes)
         samples = [Sample(rows, original, cover, own) for rows, own in self._samples]
         guesses = guess_rows(persons, became, published, samples, self._learned_from)
         deleted = count_deletions(original, published, mapping, cover)

@@ -24,7 +24,7 @@ from pdanon.itemsets.mapping import is_kept, mapping_labels, mapping_values
 from pdanon.itemsets.validation import check_known, is_encodable
 from pdanon.recoding.recoding import label_column
 from pdanon.recoding.release import withhold
-from pdanon.recoding.result import Anonymized, recoded_lists
+from pdanon.recoding.result import Anonymized, mapping_of, recoded_lists
 from pdanon.recoding.unit_release import rename_units, table_of_units
 
 Labels: TypeAlias = str | Callable[[list[Any]], str]
@@ -56,9 +56,7 @@ def relabel(result: Anonymized, labels: Labels) -> Anonymized:
         raise ParameterError("the release has no sets of items", where="labels", hint=hint)
     if "LM" in result.loss or len(mapping) == 0:
         return result
-    parts = [mapping]
-    if len(lists) > 1:
-        parts = [mapping[[each == label for each in mapping["column"]]] for label in lists]
+    parts = [mapping_of(result, label) for label in lists]
     units = table_of_units(result) if "unit" in result.parameters else None
     columns = [units.gather().iloc[:, 0]] if units else [frame[label] for label in lists]
     names, taken = list[Names](), [mapping_values(part, "item") for part in parts]
@@ -68,7 +66,7 @@ def relabel(result: Anonymized, labels: Labels) -> Anonymized:
     if not any(names):
         return result
     renamed = [with_names(part, own) for part, own in zip(parts, names, strict=True)]
-    mapping = pd.concat(renamed) if len(lists) > 1 else renamed[0]
+    mapping = pd.concat(renamed)
     mapping.attrs = result.mapping.attrs
     guarantee = result.guarantee.with_mapping(mapping)
     if units:

@@ -294,10 +294,16 @@ def codes_of(texts: Sequence[str], among: Sequence[str]) -> Numbers:
 
 
 def became_of(
-    items: Itemsets, published: Itemsets, mapping: pd.DataFrame, groups: Numbers, codes: Codes
+    items: Itemsets,
+    published: Itemsets,
+    mapping: pd.DataFrame,
+    groups: pd.Series[int] | Numbers | None,
+    rows: Numbers,
+    codes: Codes,
 ) -> Numbers:
-    """Return the label of each given item in its group; -1 if it is suppressed."""
-    # A mapping without rows publishes items as they are. ``groups`` and ``codes`` are about the given items.
+    """Return the label of each given item in its row; -1 if it is suppressed."""
+    # A mapping without rows publishes items as they are. ``groups`` has the group of each row of the table in
+    # a local recoding; ``rows`` and ``codes`` are about the given items.
     if len(mapping) == 0:
         return published.lookup(items.vocabulary)[codes].astype(np.int64)
     mapped, published_as = mapped_codes(mapping, items, published)
@@ -308,7 +314,8 @@ def became_of(
         got = f"{repeated} of {len(mapping)} rows of the mapping"
         raise ParameterError(problem, where="result", got=got)
     # Items and groups are combined into one number, and searched among those of the mapping.
-    found = find_numbers(entries, groups * items.n_items + codes)
+    of_item = np.int64(0) if groups is None else np.asarray(groups, np.int64)[rows]
+    found = find_numbers(entries, of_item * items.n_items + codes)
     if (found < 0).any():
         raise ParameterError("the mapping of the result lacks items of the original", where="original")
     return published_as[found]

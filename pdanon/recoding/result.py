@@ -21,7 +21,7 @@ from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.cards import HEAD, Lines, Share, Verdict, card, listing
 from pdanon.itemsets.codes import Itemsets, find_items
-from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column
+from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column, same_label
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.bounds import Bound, bound_lines
@@ -691,6 +691,14 @@ def recoded_lists(result: Anonymized) -> list[Hashable]:
     frame = result.frame
     lists = [label for label, column in frame.items() if is_list_column(column)]
     return [label for label in lists if label not in result.passed_through]
+
+
+def mapping_of(result: Anonymized, label: Hashable) -> pd.DataFrame:
+    """Return the lines of the mapping for a list column."""
+    mapping = result.mapping
+    if "column" not in mapping:
+        return mapping
+    return mapping[[same_label(each, label) for each in mapping["column"]]]
 
 
 # --- The original of a release: checks that a frame is the original, and the labels of its items

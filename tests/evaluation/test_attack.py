@@ -348,7 +348,7 @@ def _rate_of_all_cases(frame, result, sample, k):
     codes = np.array([code for pair in pairs for code in pair], np.int32)
     offsets = np.append(0, np.cumsum([len(pair) for pair in pairs]))
     persons = Persons(np.array(rows), codes, offsets, np.ones(len(rows), np.int64))
-    became = became_of(items, published, result.mapping, np.zeros(len(codes), np.int64), codes)
+    became = became_of(items, published, result.mapping, None, np.empty(0), codes)
     chances = guess_rows(persons, became, published, [known], np.zeros(len(frame), np.int64)).chances
     weights = np.array([1 / len(at_risk[row]) / len(at_risk) for row in rows])
     return float(chances @ weights)

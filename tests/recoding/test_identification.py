@@ -100,9 +100,8 @@ def test_guesses_are_those_of_a_naive_attacker(rows, sample, k, m, algorithm, is
     persons = draw_persons(
         items, np.flatnonzero(rows_at_risk(items, k, m)), k, m, 6, np.random.default_rng(0)
     )
-    groups = np.zeros(len(rows), np.int64) if result.groups is None else result.groups.to_numpy(np.int64)
-    groups = groups[np.repeat(persons.rows, np.diff(persons.offsets))]
-    became = became_of(items, published, result.mapping, groups, persons.codes)
+    of_known = np.repeat(persons.rows, np.diff(persons.offsets))
+    became = became_of(items, published, result.mapping, result.groups, of_known, persons.codes)
     guesses = guess_rows(persons, became, published, known, learned_from)
     for number, row in enumerate(persons.rows.tolist()):
         place = slice(*persons.offsets[number : number + 2])

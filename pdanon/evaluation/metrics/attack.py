@@ -301,7 +301,7 @@ def _attack_at_random(
 ) -> Attack:
     """Attack some rows by an attacker who guesses at random, given the group of each row of the table."""
     codes, offsets = draw_subsets(items, rows, m, rng)
-    became = became_of(items, published, mapping, groups[np.repeat(rows, np.diff(offsets))], codes)
+    became = became_of(items, published, mapping, groups, np.repeat(rows, np.diff(offsets)), codes)
     # Distinct rows with weights: releases have many equal rows.
     before = SupportIndex.of(items).distinct().supports(codes, offsets)
     _, _, after = count_candidates(became, offsets, published, SupportIndex.of(published).distinct())
