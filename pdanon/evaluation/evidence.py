@@ -23,7 +23,6 @@ from pdanon import guarantees
 from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
 from pdanon.evaluation.fingerprint import (
     Own,
-    check_original,
     check_release,
     describe_table,
     recount_unmodified,
@@ -63,7 +62,7 @@ from pdanon.io.parquet import read_parquet
 from pdanon.io.tables import Writers, write_whole
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.validation import FilePath, check_flag, check_frame, check_known, check_path
+from pdanon.itemsets.validation import FilePath, check_flag, check_known, check_path
 from pdanon.recoding.result import Anonymized, alerts, made_by
 
 FORMAT, VERSION = "pdanon evidence", 1
@@ -121,9 +120,7 @@ def collect(
     if not result.holds:
         hint = "look at this attempt of an algorithm, but do not release it"
         raise GuaranteeError("the guarantee does not hold, so there is no evidence", hint=hint)
-    lists = check_release(result)
-    if original is not None:
-        check_original(result, check_frame(original, "original"), lists)
+    lists = check_release(result, original)
     frame, guarantee, column = result.frame, result.guarantee, lists[0] if lists else None
     audit = guarantee.audit(frame, column)
     if not audit.holds:

@@ -38,7 +38,7 @@ from pdanon.itemsets.columns import (
     names_column,
     same_label,
 )
-from pdanon.itemsets.dtype import arrow_values, is_text_type
+from pdanon.itemsets.dtype import arrow_values, is_text_type, number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.validation import check_frame
@@ -307,19 +307,20 @@ def recount_unmodified(
         return count_unmodified(rows, lists, guarantee, present, quasi=quasi, private=kept)
 
 
-def check_release(result: Anonymized) -> list[Hashable]:
-    """Check that a mapping and classes describe the rows of a result, and return its recoded list columns."""
+def check_release(result: Anonymized, original: pd.DataFrame | None = None) -> list[Hashable]:
+    """Check that the tables of a result describe its rows, and return its recoded list columns."""
     lists, guarantee = recoded_lists(result), result.guarantee
     if len(lists) != len(list_labels(guarantee, None)):
         raise _changed(f"{len(lists)} recoded list columns")
-    if in_chunks(result):
-        return lists
-    if result.groups is not None and len(result.groups) != len(result.frame):
-        raise _changed(f"{len(result.frame)} rows, {len(result.groups)} were released")
-    for label in lists:
-        _check_supports(result, label)
-    if result.classes is not None and result.groups is not None and hasattr(guarantee, "quasi"):
-        _check_classes(result)
+    if not in_chunks(result):
+        if result.groups is not None and len(result.groups) != len(result.frame):
+            raise _changed(f"{len(result.frame)} rows, {len(result.groups)} were released")
+        for label in lists:
+            _check_supports(result, label)
+        if result.classes is not None and result.groups is not None and hasattr(guarantee, "quasi"):
+            _check_classes(result)
+    if original is not None:
+        check_original(result, check_frame(original, "original"), lists)
     return lists
 
 
@@ -332,13 +333,13 @@ def _changed(got: str) -> GuaranteeError:
 def _check_supports(result: Anonymized, label: Hashable) -> None:
     """Compare the supports of the labels with those of the mapping."""
     released, lines = _read(result.frame, label), mapping_of(result, label)
-    labels = _label_codes(lines, released)
-    is_published = labels > -2
+    labels = mapping_labels(lines, released.vocabulary.type)
+    codes = np.append(released.lookup(labels.dictionary), -2)[number_texts(labels)]
     supports = lines["support"].to_numpy(np.int64)
-    if (labels[supports > 0] == -1).any():
+    if (codes[supports > 0] == -1).any():
         raise _changed("labels of the mapping are missing")
-    by_label = pd.DataFrame({"group": lines["group"].to_numpy(), "label": labels, "support": supports})
-    by_label = by_label[is_published & (labels >= 0)]
+    by_label = pd.DataFrame({"group": lines["group"].to_numpy(), "label": codes, "support": supports})
+    by_label = by_label[codes >= 0]
     least = by_label.groupby(["group", "label"])["support"].max().groupby("label").sum()
     most = by_label.groupby("label")["support"].sum()
     counted = pd.Series(np.bincount(released.codes, minlength=released.n_items))
@@ -448,11 +449,3 @@ def _column(frame: pd.DataFrame, label: Hashable) -> pd.Series[Any]:
 
 def _read(frame: pd.DataFrame, label: Hashable) -> Itemsets:
     return Itemsets.from_series(_column(frame, label))
-
-
-def _label_codes(lines: pd.DataFrame, released: Itemsets) -> Numbers:
-    """Return the code of the label of each line: -1 if no row has the label, and -2 if it is suppressed."""
-    labels = mapping_labels(lines, released.vocabulary.type)
-    codes = released.lookup(labels.dictionary).astype(np.int64)
-    indices = labels.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return np.where(indices < 0, -2, np.append(codes, -2)[indices])

@@ -16,7 +16,7 @@ import pandas as pd
 
 from pdanon.algorithms.relational.quasi import read_quasi
 from pdanon.algorithms.rt.transaction import Transaction, set_parameters
-from pdanon.evaluation.fingerprint import check_original, check_release, recount_unmodified
+from pdanon.evaluation.fingerprint import check_release, recount_unmodified
 from pdanon.evaluation.html import (
     Cell,
     count,
@@ -49,7 +49,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.mapping import changes, label_sizes
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.validation import FilePath, check_frame
+from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.counts import class_sizes
 from pdanon.recoding.result import (
     Anonymized,
@@ -219,9 +219,7 @@ def _content(
 ) -> Iterator[str]:
     columns = recoded_lists(result)
     if result.holds:  # an attempt may have no rows
-        columns, column = check_release(result), next(iter(columns), None)
-        if original is not None:
-            check_original(result, check_frame(original, "original"), columns)
+        columns, column = check_release(result, original), next(iter(columns), None)
         judged = result.unmodified.judged
         unmodified = recount_unmodified(result.frame, result.guarantee, column, judged)
         result = replace(result, unmodified=unmodified)
