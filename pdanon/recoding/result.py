@@ -21,7 +21,7 @@ from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError, called_by_name
 from pdanon.itemsets.cards import HEAD, Lines, Share, Verdict, card, listing
 from pdanon.itemsets.codes import Itemsets, find_items
-from pdanon.itemsets.columns import is_list_column, may_hold_lists, names_column, same_label
+from pdanon.itemsets.columns import is_list_column, label_position, may_hold_lists, same_label
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
 from pdanon.recoding.bounds import Bound, bound_lines
@@ -709,18 +709,12 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
     if not isinstance(original, pd.DataFrame):
         raise other_frame(type(original).__name__)
     refuse_units(result)
-    others = {*result.passed_through, *getattr(result.guarantee, "quasi", ())}
-    private = getattr(result.guarantee, "private", None)
-    others |= {private} if names_column(private) else set()
-    columns = [i for i, label in enumerate(original.columns) if label not in others]
-    if (
-        len(original) != len(result.frame)
-        or len(columns) != 1
-        or [*original.columns] != [*result.frame.columns]
-        or not may_hold_lists(original.iloc[:, columns[0]])
-    ):
-        raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
-    return columns[0]
+    frame, lists = result.frame, recoded_lists(result)
+    if len(original) == len(frame) and len(lists) == 1 and [*original.columns] == [*frame.columns]:
+        position = label_position(frame, lists[0])
+        if may_hold_lists(original.iloc[:, position]):
+            return position
+    raise other_frame(f"{len(original)} rows, the result has {len(frame)}")
 
 
 def refuse_units(result: Anonymized) -> None:
