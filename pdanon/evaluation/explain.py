@@ -56,11 +56,8 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     restored = _restore(itemsets, labels, code, result)
     k_alone, loss_then = None, None
     if isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
-        found, rarest = _find_threats(itemsets, code, guarantee)
-        threats, lowest = (
-            threat_table(itemsets, found, "rare")[["itemset", "support"]],
-            min(rarest, guarantee.k),
-        )
+        found, lowest = _find_threats(itemsets, code, guarantee)
+        threats = threat_table(itemsets, found, "rare")[["itemset", "support"]]
         k_alone = lowest if lowest >= 2 else None
         loss_then = _loss_at(lowest, original, position, result) if 2 <= lowest < guarantee.k else None
     else:
@@ -150,31 +147,24 @@ def _find_code(item: Any, itemsets: Itemsets) -> int:
 def _find_threats(
     itemsets: Itemsets, code: int, guarantee: KmAnonymity | PrivacyConstraints
 ) -> tuple[ItemsetTable, int]:
-    """Return the minimal threats that contain an item, and the lowest support of an itemset with it."""
-    index = SupportIndex.of(itemsets)
-    if isinstance(guarantee, PrivacyConstraints):
-        constraints = constraint_table(guarantee.constraints, itemsets)
-        return _find_rare_constraints(constraints, code, guarantee.k, index)
+    """Return the minimal threats with an item, and the lowest support of an itemset with it, at most k."""
+    index, k = SupportIndex.of(itemsets), guarantee.k
     rows = index.within(index.contains_any(_single(code)))
-    if guarantee.m is None:
-        distinct = rows.distinct()
-        return rows.rare_rows(guarantee.k), int(distinct.supports(distinct.codes, distinct.offsets).min())
-    return _find_rare(code, guarantee.k, guarantee.m, index, rows)
+    if isinstance(guarantee, PrivacyConstraints):
+        listed = constraint_table(guarantee.constraints, itemsets)
+        sets = SupportIndex(listed.codes, listed.offsets, index.n_items).distinct()
+        sets = sets.within(sets.contains_any(_single(code)))
+    elif guarantee.m is None:
+        sets = rows.distinct()
+    else:
+        return _find_rare(code, k, guarantee.m, index, rows)
+    table = ItemsetTable(sets.codes, sets.offsets, rows.supports(sets.codes, sets.offsets))
+    table = table.take(table.supports > 0)
+    return table.take(table.supports < k).ordered(), int(table.supports.min(initial=k))
 
 
 def _single(code: int, support: int = 0) -> ItemsetTable:
     return ItemsetTable(np.array([code], np.int32), np.array([0, 1]), np.array([support]))
-
-
-def _find_rare_constraints(
-    constraints: ItemsetTable, code: int, k: int, index: SupportIndex
-) -> tuple[ItemsetTable, int]:
-    """Find the threats of `_find_threats` among the constraints that contain an item."""
-    each = SupportIndex(constraints.codes, constraints.offsets, index.n_items).distinct()
-    each = each.within(each.contains_any(_single(code)))
-    table = ItemsetTable(each.codes, each.offsets, index.supports(each.codes, each.offsets))
-    table = table.take(table.supports > 0)
-    return table.take(table.supports < k).ordered(), int(table.supports.min(initial=k))
 
 
 def _find_rare(
