@@ -151,10 +151,8 @@ def verify(
     checks = [Check("seal", is_written, found), _check_versions(stored)]
     described = {name: describe_table(table) for name, table in tables.items() if table is not None}
     for name in tables:
-        if name in stored.tables:
-            checks.append(_check_table(name, stored.tables[name], described.get(name)))
-        elif name in described:
-            checks.append(_check_unknown(name))
+        if name in stored.tables or name in described:
+            checks.append(_check_table(name, stored.tables.get(name), described.get(name)))
     return Verification((*checks, *_check_facts(stored, given, described["release"], independent)))
 
 
@@ -170,17 +168,13 @@ def _check_versions(stored: Evidence) -> Check:
     return Check("versions", None, f"{'; '.join(others)}; everything is counted with those here")
 
 
-def _check_unknown(name: str) -> Check:
-    """Return the outcome for a table that the evidence does not describe."""
-    if name == "mapping":  # evidence for the public
-        return Check(
-            name, None, "the evidence has no fingerprint of it; emptied rows are counted by this one"
-        )
-    return Check(name, False, "the evidence describes no such table")
-
-
-def _check_table(name: str, stored: Facts, now: Facts | None) -> Check:
+def _check_table(name: str, stored: Facts | None, now: Facts | None) -> Check:
     """Compare the rows, the columns, the index, the cells and the attributes of a described table."""
+    if stored is None:
+        if name == "mapping":  # evidence for the public
+            what = "the evidence has no fingerprint of it; emptied rows are counted by this one"
+            return Check(name, None, what)
+        return Check(name, False, "the evidence describes no such table")
     if now is None:
         why = ", and to count emptied rows" if name == "mapping" else ""
         return Check(name, None, f"pass {name}= (--{name}) to compare it{why}")
@@ -238,7 +232,10 @@ def _check_facts(
         yield from _check_audits(stored, audits, len(release))
         requested = {"m": None} if stored.request["parameters"].get("m") == ALL_ITEMS else {}
         alerts = [*filter(None, [shortfall(requested, guarantee)])]
-        judged = _find_judged(stored, release)
+        names = {each["column"] for each in stored.unmodified if each["judged"]}
+        levels = [name for name, *_ in index_levels(release)]
+        labels = (*release.columns, *release.index.names, *levels)
+        judged = [label for label in labels if str(label) in names]
         now = count_facts(release, described, guarantee, column, judged, alerts)
         # Without the names of all items, neither the promise nor the risk of the original can be recounted.
         lists = [items for _, items in named_items(stored.guarantee)]
@@ -279,13 +276,6 @@ def _is_same(value: Any, text: str) -> bool | None:
     if isinstance(value, int) and text not in (known, ALL_ITEMS):
         return False
     return text == known or None
-
-
-def _find_judged(stored: Evidence, release: pd.DataFrame) -> list[Hashable]:
-    """Return the labels of columns and levels that the evidence calls judged."""
-    names = {each["column"] for each in stored.unmodified if each["judged"]}
-    levels = [name for name, *_ in index_levels(release)]
-    return [label for label in (*release.columns, *release.index.names, *levels) if str(label) in names]
 
 
 def _check_unmodified(stored: Evidence, now: Facts, n_alerts: int) -> Check:
