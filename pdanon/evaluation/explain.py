@@ -34,7 +34,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import mask_at, offsets_of
+from pdanon.itemsets.lists import mask_at, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, became_of, codes_of, mapping_table
 from pdanon.recoding.result import Anonymized, recoded_column
@@ -184,11 +184,9 @@ def _find_rare(
 
 def _add_item(code: int, others: ItemsetTable) -> ItemsetTable:
     """Add an item to each itemset."""
-    n_sets, sizes = len(others), others.lengths
-    sets = np.append(np.repeat(np.arange(n_sets), sizes), np.arange(n_sets))
-    codes = np.append(others.codes, np.full(n_sets, code, np.int32))
-    codes = codes[np.lexsort((codes, sets))]
-    offsets = offsets_of(sizes + 1)
+    offsets = others.offsets + np.arange(len(others) + 1)
+    codes = np.insert(others.codes, others.offsets[1:], code)
+    codes = codes[np.lexsort((codes, rows_of(offsets)))]
     return ItemsetTable(codes, offsets, others.supports).ordered()
 
 
