@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping
+from functools import partial
 from math import floor, log10
 from time import perf_counter
 from typing import Any
@@ -50,9 +51,8 @@ class _Way:
         prepared = prepare(frame.drop(columns=self.dropped(result)), self.steps)
         prepared = prepared.keep(*result.unmodified.judged)
         request = self.request(result)
-        if self.deletes:
-            return prepared.release(lambda rows: local_suppression(rows, column, **request))
-        return prepared.release(lambda rows: anonymize(rows, column=column, time_limit=limit, **request))
+        make = local_suppression if self.deletes else partial(anonymize, time_limit=limit)
+        return prepared.release(lambda rows: make(rows, column=column, **request))
 
     def request(self, result: Anonymized) -> dict[str, Any]:
         """Return the parameters of the release that are not empty."""

@@ -7,7 +7,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.metadata import version
 from itertools import islice, product
@@ -426,22 +426,15 @@ def _content(value: Any) -> Any:
 @contextmanager
 def _measure_cost(row: Row) -> Iterator[None]:
     """Add the seconds and the peak memory of a block to a row."""
-    before = _reset_peak()
-    start = perf_counter()
+    start, before = perf_counter(), None
+    with suppress(OSError):  # not Linux, or not permitted
+        Path("/proc/self/clear_refs").write_text("5")  # 5 resets VmHWM, the peak of resident memory
+        before = _status("VmRSS")
     try:
         yield
     finally:
         row["seconds"] = perf_counter() - start
         row["memory"] = None if before is None else max(_status("VmHWM") - before, 0)
-
-
-def _reset_peak() -> int | None:
-    """Reset the peak memory that Linux records for this process, and return the current memory."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")  # 5 resets VmHWM, the peak of resident memory
-        return _status("VmRSS")
-    except OSError:  # not Linux, or not permitted
-        return None
 
 
 def _status(entry: str) -> int:

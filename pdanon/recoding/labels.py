@@ -172,18 +172,17 @@ def _order(sets: list[str], published: Itemsets) -> list[int]:
 
 def _check_texts(labels: list[Any], taken: pa.LargeStringArray) -> None:
     """Check that texts of a function can be labels of different sets."""
-    for what, times in _count_unfit(labels, taken):
+
+    def count_unfit() -> Iterator[tuple[str, int]]:  # each count requires that all before it are 0
+        yield "is not text", sum(not isinstance(label, str) for label in labels)
+        yield "is empty", sum(not label.strip() for label in labels)
+        yield "contains half of a surrogate pair", sum(not is_encodable(label) for label in labels)
+        yield "is that of another set", sum(times for times in Counter(labels).values() if times > 1)
+        items = pc.sum(pc.is_in(pa.array(labels, pa.large_string()), value_set=taken)).as_py()
+        yield "is the text of an item, or a label of another column", items or 0
+
+    for what, times in count_unfit():
         if times:
             hint = "return a different text for each set, or pass labels='short'"
             got = f"{times} of {len(labels)} labels"
             raise ParameterError(f"a label {what}", where="labels", got=got, hint=hint)
-
-
-def _count_unfit(labels: list[Any], taken: pa.LargeStringArray) -> Iterator[tuple[str, int]]:
-    """Count the unfit labels by their problem. Each count requires that all before it are 0."""
-    yield "is not text", sum(not isinstance(label, str) for label in labels)
-    yield "is empty", sum(not label.strip() for label in labels)
-    yield "contains half of a surrogate pair", sum(not is_encodable(label) for label in labels)
-    yield "is that of another set", sum(times for times in Counter(labels).values() if times > 1)
-    items = pc.sum(pc.is_in(pa.array(labels, pa.large_string()), value_set=taken)).as_py()
-    yield "is the text of an item, or a label of another column", items or 0
