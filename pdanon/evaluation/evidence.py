@@ -6,7 +6,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from fractions import Fraction
@@ -300,8 +300,11 @@ MayName = Callable[[str | Range], bool]
 
 def describe_guarantee(guarantee: Guarantee, column: Hashable | None, may_name: MayName) -> Facts:
     """Return the name, the list column and the parameters of a guarantee as plain data."""
-    values = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    parameters = {name: _describe(value, may_name) for name, value in values.items() if name not in _OF_FILES}
+    parameters = {
+        each.name: _describe(getattr(guarantee, each.name), may_name)
+        for each in fields(guarantee)  # type: ignore[arg-type]
+        if each.name not in _OF_FILES
+    }
     name = type(guarantee).__name__
     return {"name": name, "column": None if column is None else str(column), "parameters": parameters}
 
@@ -311,21 +314,22 @@ def _describe(value: Any, may_name: MayName) -> Any:
         return value
     if isinstance(value, Fraction):
         return format_share(value)
-    if isinstance(value, NamedItems):
-        texts = item_texts(value.values).to_pylist()
-        ranges = [range_text(each) for each in value.ranges if may_name(each)]
-        named = [text for text in texts if may_name(text)] + ranges
-        return {"number": len(value), "named": named} | ({"ranges": len(ranges)} if value.ranges else {})
     if isinstance(value, AllRules):
         return {each: _describe(getattr(value, each), may_name) for each in ("m", "sensitive", "public")}
-    if isinstance(value, Rules):
-        rules = zip(_texts(value.known), _texts(value.sensitive), strict=True)
-        named = [[*rule] for rule in rules if _all_named([*rule[0], *rule[1]], may_name)]
-        return {"number": len(value), "named": named}
-    if isinstance(value, pd.Series):
-        sets = _texts(Itemsets.from_series(value))
-        return {"number": len(sets), "named": [each for each in sets if _all_named(each, may_name)]}
-    return [str(label) for label in value]
+    every: list[Any]
+    ranges: list[str] = []
+    if isinstance(value, NamedItems):
+        every = item_texts(value.values).to_pylist()
+        ranges = [range_text(each) for each in value.ranges if may_name(each)]
+    elif isinstance(value, Rules):
+        every = [[*rule] for rule in zip(_texts(value.known), _texts(value.sensitive), strict=True)]
+    elif isinstance(value, pd.Series):
+        every = _texts(Itemsets.from_series(value))
+    else:
+        return [str(label) for label in value]
+    named = [each for each in every if _all_named(each, may_name)] + ranges
+    found = {"number": len(value), "named": named}
+    return found | {"ranges": len(ranges)} if getattr(value, "ranges", ()) else found
 
 
 def _texts(itemsets: Itemsets) -> list[list[str]]:
@@ -334,8 +338,9 @@ def _texts(itemsets: Itemsets) -> list[list[str]]:
     return [[texts[code] for code in itemsets.codes[start:end]] for start, end in bounds]
 
 
-def _all_named(texts: Sequence[str], may_name: MayName) -> bool:
-    return all(map(may_name, texts))
+def _all_named(entry: Any, may_name: MayName) -> bool:
+    """Return whether an item, or each item of a set or a rule, may be named."""
+    return may_name(entry) if isinstance(entry, str) else all(_all_named(each, may_name) for each in entry)
 
 
 # --- The guarantee of plain data
