@@ -22,9 +22,9 @@ import pandas as pd
 from pdanon import guarantees
 from pdanon.errors import FormatError, GuaranteeError, ParameterError, cause_of
 from pdanon.evaluation.fingerprint import (
-    Own,
     check_release,
     describe_table,
+    own_columns,
     recount_unmodified,
 )
 from pdanon.evaluation.html import (
@@ -200,7 +200,7 @@ def count_facts(
 ) -> Facts:
     """Return the facts that follow from a guarantee that holds, given the rows as described, and alerts."""
     counted = recount_unmodified(frame, guarantee, column, judged)
-    own, settled = {*chain(*Own.of(frame, guarantee, column))}, {str(label) for label in judged}
+    own, settled = {*chain(*own_columns(frame, guarantee, column))}, {str(label) for label in judged}
     unmodified = [
         {"column": each["name"], "type": each["type"], "judged": each["name"] in settled}
         for place, each in enumerate(described["columns"])

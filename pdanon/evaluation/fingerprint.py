@@ -13,7 +13,7 @@ from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -269,33 +269,24 @@ def _hash(kind: str, *parts: bytes | memoryview) -> bytes:
 # --- Checks that the tables of a result belong together: its rows, its mapping, and the original
 
 
-class Own(NamedTuple):
-    """The positions of the columns of a release that are not unmodified."""
-
-    lists: list[int]  # recoded
-    quasi: list[int]  # recoded
-    added: list[int]  # by the release
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None) -> Own:
-        """Find the columns that a guarantee names."""
-        added: list[Hashable] = [*NAMES] if isinstance(guarantee, DisassociatedKm) else []
-        if isinstance(guarantee, SensitiveGroups):
-            added = [added_label(frame, GROUP)]
-        labels = (list_labels(guarantee, column), getattr(guarantee, "quasi", ()), added)
-        keys = [{label_key(label) for label in some} for some in labels]
-        return cls(
-            *([place for place, label in enumerate(frame.columns) if label_key(label) in own] for own in keys)
-        )
+def own_columns(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None) -> list[list[int]]:
+    """Return the positions of recoded lists, quasi-identifiers, and columns that the release adds."""
+    # All others are unmodified.
+    added: list[Hashable] = [*NAMES] if isinstance(guarantee, DisassociatedKm) else []
+    if isinstance(guarantee, SensitiveGroups):
+        added = [added_label(frame, GROUP)]
+    labels = (list_labels(guarantee, column), getattr(guarantee, "quasi", ()), added)
+    keys = [{label_key(label) for label in some} for some in labels]
+    return [[place for place, label in enumerate(frame.columns) if label_key(label) in own] for own in keys]
 
 
 def recount_unmodified(
     frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None, judged: Collection[Hashable]
 ) -> UnmodifiedColumns:
     """Count again what the unmodified columns of a release identify, without a warning."""
-    added = Own.of(frame, guarantee, column).added
+    *_, added = own_columns(frame, guarantee, column)
     rows = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in added]]
-    lists, quasi, _ = Own.of(rows, guarantee, column)
+    lists, quasi, _ = own_columns(rows, guarantee, column)
     private = getattr(guarantee, "private", None)
     kept = [find_column(rows, private)] if names_column(private) else []
     levels = [name for name, *_ in index_levels(rows)]
@@ -367,7 +358,7 @@ def check_original(result: Anonymized, original: pd.DataFrame, lists: list[Hasha
     if rows_stay and len(original) != len(frame):
         raise other_frame(f"{len(original)} rows, and {len(frame)} in the release")
     column = lists[0] if lists else None
-    own = {*chain(*Own.of(frame, result.guarantee, column))}
+    own = {*chain(*own_columns(frame, result.guarantee, column))}
     for position, key in enumerate(_keys(frame) if rows_stay else ()):
         label, released = frame.columns[position], frame.iloc[:, position]
         if key not in places:
