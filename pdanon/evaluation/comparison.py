@@ -30,7 +30,6 @@ from pdanon.algorithms.registry import (
     parameters_of_guarantee,
     read_named_request,
     starting_from,
-    takes_guarantee,
     text_parameters,
 )
 from pdanon.algorithms.rt.transaction import Transaction
@@ -136,24 +135,22 @@ def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[
 def _check_names(
     name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any], texts: bool
 ) -> None:
-    accepted = parameters_of(named(name))
-    where = f"configuration {label!r}"
+    accepted, in_texts = parameters_of(named(name)), text_parameters(name)
+    where, given = f"configuration {label!r}", fixed.keys() | vary.keys()
     for key in (*fixed, *vary):
-        known = text_parameters(name) if texts or key == "start" else accepted
+        known = in_texts if texts or key == "start" else accepted
         check_known(key, known, f"parameter of {name}", where=where, hint=moved(key, accepted))
     if twice := fixed.keys() & vary.keys():
         got = ", ".join(sorted(twice))
         raise ParameterError("a parameter is both fixed and varied", where=where, got=got, hint=_ONCE)
-    required = {key for key, each in accepted.items() if each.default is each.empty}
-    if takes_guarantee(named(name)):
-        numbers = {"k", "m"} & (fixed.keys() | vary.keys())
-        if "guarantee" not in (*fixed, *vary):
-            required.add("k")
-        elif numbers:
+    required = {key for key, is_required in in_texts.items() if is_required}
+    if "guarantee" in given:
+        required.remove("k")
+        if numbers := {"k", "m"} & given:
             hint = "pass k and m within the guarantee; vary={'guarantee': [...]} compares several"
             got = f"guarantee and {', '.join(sorted(numbers))}"
             raise ParameterError("the guarantee is given twice", where=where, got=got, hint=hint)
-    if lacking := [key for key in accepted if key in required - fixed.keys() - vary.keys()]:
+    if lacking := [key for key in accepted if key in required - given]:
         got = f"no {', '.join(lacking)}"
         raise ParameterError(f"{name} lacks a parameter", where=where, got=got, hint=_ONCE)
     if isinstance(fixed.get("random_state"), (np.random.Generator, np.random.RandomState)):
