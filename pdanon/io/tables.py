@@ -380,7 +380,7 @@ def suffix_hint(path: FilePath, *, written: bool = False) -> str | None:
 
 def check_distinct(paths: Mapping[str, Path | str], what: str) -> None:
     """Check that all paths and URIs, by their names, lead to different files."""
-    places = [(name, locate(check_path(path))) for name, path in paths.items()]
+    places = [(name, locate(check_path(path, name))) for name, path in paths.items()]
     for (name, first), (other, second) in combinations(places, 2):
         if is_same(first, second):
             hint = "pass a different file for each; nothing was read or written"

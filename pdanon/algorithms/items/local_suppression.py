@@ -381,7 +381,7 @@ def _safe_sets(
     first, supports = np.arange(itemsets.n_items, dtype=np.int32), SupportIndex.of(itemsets).singles
 
     def loss(sets: Codes) -> float:
-        return balanced_loss(sets, supports, np.bincount(sets)[sets] > 1, itemsets.n_items)
+        return balanced_loss(sets.astype(np.int64), supports, np.bincount(sets)[sets] > 1, itemsets.n_items)
 
     tried = (
         merge_items(itemsets, guarantee, report, first=first, least_first=each) for each in (False, True)
