@@ -917,7 +917,6 @@ def test_short_passes_have_one_record_and_a_failed_one_none(in_groups, tmp_path,
     def failing(*_):
         raise InfeasibleError("none")
 
-    monkeypatch.setattr(stream.streamed.WrittenFiles, "path", failing)
     monkeypatch.setattr("pdanon.stream.list_files.recode_files", failing)
     caplog.set_level("INFO", "pdanon.progress")
     with pytest.raises(InfeasibleError):

@@ -417,17 +417,17 @@ def test_files_that_change_between_readings_are_refused(tmp_path, monkeypatch):
 def test_audit_reads_what_was_written(tmp_path, monkeypatch):
     """A released value that differs from the decision is found."""
     source = write(table(1, empty=0, missing=0), tmp_path / "source")
-    recode = stream.quasi_files._WrittenTable._recode
+    recode = stream.quasi_files.TableFiles._recode
 
-    def reveal(self, rows, number):
-        written = recode(self, rows, number)
-        place = written.schema.get_field_index("city")
-        texts = ["elsewhere", *written.column("city").to_pylist()[1:]]
-        return written.set_column(
-            place, written.schema.field("city"), pa.array(texts, written.schema.field("city").type)
-        )
+    def reveal(self, *given):
+        for written in recode(self, *given):
+            field = written.schema.field("city")
+            texts = ["elsewhere", *written.column("city").to_pylist()[1:]]
+            yield written.set_column(
+                written.schema.get_field_index("city"), field, pa.array(texts, field.type)
+            )
 
-    monkeypatch.setattr(stream.quasi_files._WrittenTable, "_recode", reveal)
+    monkeypatch.setattr(stream.quasi_files.TableFiles, "_recode", reveal)
     for name in ("mondrian", "rfirst"):
         with pytest.raises(GuaranteeError, match="withheld"):
             run(source, tmp_path / "released", name)

@@ -31,8 +31,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.memory import returning_unused
 from pdanon.itemsets.validation import check_path, is_uri
-from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, Written
+from pdanon.recoding.release import Facts, Writer
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 
@@ -247,8 +246,17 @@ def check_frame(frame: Any) -> None:
         raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
 
 
+class Draft(NamedTuple):
+    """A released Dask DataFrame before its audit."""
+
+    frame: dd.DataFrame
+    first: pd.DataFrame  # its first rows
+    n_rows: int  # of the original
+    counted: Any = None  # its rows, as the audit needs them
+
+
 @frozen
-class Original:
+class Original(Writer[Any, Draft, LazyRelease]):
     """A Dask DataFrame to release, and the columns that it recodes."""
 
     frame: dd.DataFrame
@@ -259,31 +267,18 @@ class Original:
         columns = self.frame._meta.reset_index(allow_duplicates=True).columns
         return self.columns.check_keep(columns, keep)
 
-
-@frozen
-class WrittenPartitions(Written[LazyRelease]):
-    """A released Dask DataFrame before its audit."""
-
-    original: Original
-    decision: Decision[Any]
-    frame: dd.DataFrame
-    first: pd.DataFrame  # its first rows
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the original."""
-        return int(self.decision.rows.n_rows)
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+    def check_unmodified(
+        self, draft: Draft, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
         """Count rows that the unmodified columns identify among the first ones, and warn."""
-        return self.original.columns.count_others(self.first, self.n_rows, guarantee, judged)
+        return self.columns.count_others(draft.first, draft.n_rows, guarantee, judged)
 
     def lazy(
-        self, facts: Facts, rows: int, recount: Callable[[dd.DataFrame, Guarantee], Audit], **own: Any
+        self, draft: Draft, facts: Facts, recount: Callable[[dd.DataFrame, Guarantee], Audit], **own: Any
     ) -> LazyRelease:
         """Return the result for the caller, given the audit of the columns of a written release."""
-        origin = Origin.of(self.original.frame, recount)
-        return LazyRelease(self.frame, **facts.of_distant(rows), origin=origin, **own)
+        origin = Origin.of(self.frame, recount)
+        return LazyRelease(draft.frame, **facts.of_distant(draft.n_rows), origin=origin, **own)
 
 
 def join_first(parts: Sequence[pd.DataFrame]) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, NamedTuple, TypeAlias
@@ -28,10 +28,10 @@ from pdanon.algorithms.engines import (
 )
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.dask.lazy import (
+    Draft,
     LazyRelease,
     Original,
     PartColumns,
-    WrittenPartitions,
     change_error,
     check_frame,
     compute,
@@ -132,8 +132,7 @@ class ListPartitions(Original):
         parts = _parts(self.frame, self.columns.labels, _find_part, once(request))
         return [compute(merge_parts(parts, merge_found))]
 
-    @contextmanager
-    def write(self, decision: Decision[RecodedRows]) -> Iterator[_WrittenLists]:
+    def write(self, decision: Decision[RecodedRows]) -> nullcontext[Draft]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
         rows, join = decision.rows, _merge if decision.rounds is None else gather
         labels, recoder = self.columns.labels, rows.recoder
@@ -146,21 +145,16 @@ class ListPartitions(Original):
             raise change_error(f"{seen.rows.n_rows} rows instead of {rows.n_rows}")
         if seen.fingerprint != rows.fingerprint:
             raise change_error("rows with other items")
-        yield _WrittenLists(self, decision, released, seen.first, seen.rows)
+        return nullcontext(Draft(released, seen.first, rows.n_rows, seen.rows))
 
+    def audit(self, decision: Decision[RecodedRows], draft: Draft) -> Audit:
+        """Recount the distinct rows, or the supports of their pairs."""
+        return _recount(self.columns.labels, draft.counted, draft.frame, decision.guarantee)
 
-@frozen
-class _WrittenLists(WrittenPartitions):
-    """A released Dask DataFrame with a list column, and its distinct rows or the supports of their pairs."""
-
-    published: Gathered
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        return _recount(self.original.columns.labels, self.published, self.frame, guarantee)
-
-    def result(self, facts: Facts) -> LazyRelease:
+    def result(self, draft: Draft, facts: Facts) -> LazyRelease:
+        """Return the result for the caller."""
         join = _merge if facts.decision.rounds is None else gather
-        return self.lazy(facts, self.n_rows, partial(_recount_written, self.original.columns.labels, join))
+        return self.lazy(draft, facts, partial(_recount_written, self.columns.labels, join))
 
 
 def _recount_written(labels: list[Hashable], join: _Join, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
@@ -361,31 +355,24 @@ class _LinePartitions(Original):
         """Decide for the distinct sets of persons, on the client."""
         return decide_lines(read_units(self.frame, self.units), decide, self.units)
 
-    @contextmanager
-    def write(self, decision: Decision[UnitLines]) -> Iterator[_WrittenLines]:
+    def write(self, decision: Decision[UnitLines]) -> nullcontext[Draft]:
         """Make the lines from those of distinct persons: the input is not read again."""
         frame = _frame_of(decision.rows, self.frame, self.units)
-        yield _WrittenLines(self, decision, frame, frame._meta)
+        return nullcontext(Draft(frame, frame._meta, decision.rows.n_lines))
 
+    def audit(self, decision: Decision[UnitLines], draft: Draft) -> Audit:
+        """Recount the persons."""
+        return _recount_lines(self.units, draft.frame, decision.guarantee)
 
-class _WrittenLines(WrittenPartitions):
-    """A released Dask DataFrame of lines before its audit."""
-
-    original: _LinePartitions
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.decision.rows.n_units)
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+    def check_unmodified(
+        self, draft: Draft, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
+        """Return counts of no columns: there are no others."""
         return UnmodifiedColumns()
 
-    def audit(self, guarantee: Guarantee) -> Audit:
-        return _recount_lines(self.original.units, self.frame, guarantee)
-
-    def result(self, facts: Facts) -> LazyRelease:
-        recount = partial(_recount_lines, self.original.units)
-        return self.lazy(facts, self.decision.rows.n_lines, recount)
+    def result(self, draft: Draft, facts: Facts) -> LazyRelease:
+        """Return the result for the caller, with the number of lines."""
+        return self.lazy(draft, facts, partial(_recount_lines, self.units))
 
 
 def _recount_lines(units: Units, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import chain, pairwise
@@ -40,10 +40,10 @@ from pdanon.algorithms.regions.table_parts import (
     in_order,
 )
 from pdanon.dask.lazy import (
+    Draft,
     LazyRelease,
     Original,
     PartColumns,
-    WrittenPartitions,
     change_error,
     check_frame,
     compute,
@@ -107,8 +107,7 @@ class TablePartitions(Original):
         with progress_bar(name, "steps") as report:
             return decide_table(rows, name, given, rows.share, report)
 
-    @contextmanager
-    def write(self, decision: Decision[ReleasedTable]) -> Iterator[_WrittenTable]:
+    def write(self, decision: Decision[ReleasedTable]) -> nullcontext[Draft]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
         released, columns = decision.rows.rows, self.parts
         parts = [*zip(self.frame.to_delayed(), released.parts, released.digests, strict=True)]
@@ -118,7 +117,24 @@ class TablePartitions(Original):
         frame = dd.from_delayed(recoded, meta=meta, divisions=self.frame.divisions, verify_meta=False)
         looks = persist([look(*part, columns, number, len(parts)) for number, part in enumerate(parts)])
         before, after = compute(merge_parts([each[0] for each in looks], _merge_shown))
-        yield _WrittenTable(self, decision, frame, after, before, [each[1] for each in looks])
+        pieces = [each[1] for each in looks]
+        return nullcontext(Draft(frame, after, decision.rows.n_rows, (before, pieces)))
+
+    def columns_left(self, decision: Decision[ReleasedTable], draft: Draft) -> str:
+        """Describe the quasi-identifiers and items that are almost empty; columns in the first rows."""
+        return decision.rows.columns_left(draft.counted[0], draft.first[[*self.columns.quasi]])
+
+    def audit(self, decision: Decision[ReleasedTable], draft: Draft) -> Audit:
+        """Recount all rows by class."""
+        guarantee, (quasi, lists, _) = decision.guarantee, self.columns
+        assert isinstance(guarantee, ByClasses)
+        return _audit_pieces(ClassColumns([*quasi, *lists], len(quasi)), guarantee, draft.counted[1])
+
+    def result(self, draft: Draft, facts: Facts) -> LazyRelease:
+        """Return the result for the caller, with the merges and the mapping."""
+        decision = facts.decision
+        own = {"trace": decision.trace, "local_mapping": decision.rows.rows.mapping()}
+        return self.lazy(draft, facts, partial(_recount, next(iter(self.columns.lists), None)), **own)
 
 
 # --- The rows, on the workers
@@ -420,29 +436,6 @@ def _merge_shown(parts: list[tuple[pd.DataFrame, pd.DataFrame]]) -> tuple[pd.Dat
     """Merge the first rows."""
     before, after = zip(*parts, strict=True)
     return join_first(before), join_first(after)
-
-
-@frozen
-class _WrittenTable(WrittenPartitions):
-    """A released Dask DataFrame before its audit, its first rows before, and all rows by class."""
-
-    before: pd.DataFrame
-    pieces: list[Any]
-
-    def columns_left(self) -> str:
-        shown: str = self.decision.rows.columns_left(self.before, self.first[[*self.original.columns.quasi]])
-        return shown
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        assert isinstance(guarantee, ByClasses)
-        quasi, lists, _ = self.original.columns
-        return _audit_pieces(ClassColumns([*quasi, *lists], len(quasi)), guarantee, self.pieces)
-
-    def result(self, facts: Facts) -> LazyRelease:
-        mapping = self.decision.rows.rows.mapping()
-        recount = partial(_recount, next(iter(self.original.columns.lists), None))
-        trace = facts.decision.trace
-        return self.lazy(facts, self.n_rows, recount, trace=trace, local_mapping=mapping)
 
 
 # --- Audits by class

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from fractions import Fraction
@@ -39,8 +39,9 @@ from pdanon.recoding.unmodified_columns import (
 )
 from pdanon.recoding.warnings import columns_left, items_left, unanswered, warn_if_short, warn_if_useless
 
-Rows_contra = TypeVar("Rows_contra", contravariant=True)
 Rows = TypeVar("Rows")
+Rows_contra = TypeVar("Rows_contra", contravariant=True)
+Draft = TypeVar("Draft")
 Result = TypeVar("Result")
 Result_co = TypeVar("Result_co", covariant=True)
 
@@ -79,40 +80,39 @@ class Facts:
         }
 
 
-class Written(Protocol[Result_co]):
-    """Rows of a release, written or about to be written, and not visible yet."""
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the original."""
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        """Count rows that the unmodified columns identify with all written ones, and warn."""
-        return UnmodifiedColumns()  # by default, there are no such columns
-
-    def columns_left(self) -> str:
-        """Describe the recoded columns, other than list columns, that are almost empty."""
-        return ""
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        """Recount the rows as they were written."""
-
-    def result(self, facts: Facts) -> Result_co:
-        """Return the result for the caller."""
-
-
-class Writer(Protocol[Rows_contra, Result_co]):
+class Writer(Protocol[Rows_contra, Draft, Result_co]):
     """Rows to be released: those of a frame, of files, or of partitions."""
+
+    # A draft is the release of the rows while it is not visible yet.
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed."""
 
-    def write(self, decision: Decision[Rows_contra]) -> AbstractContextManager[Written[Result_co]]:
-        """Write the rows. They become visible if the block ends without an error."""
+    def write(self, decision: Decision[Rows_contra]) -> AbstractContextManager[Draft]:
+        """Write a draft. It becomes visible if the block ends without an error."""
+
+    def n_rows(self, decision: Decision[Any]) -> int:
+        """Return the number of rows of the original."""
+        return int(decision.rows.n_rows)  # by default, the decision knows it
+
+    def columns_left(self, decision: Decision[Rows_contra], draft: Draft) -> str:
+        """Describe the recoded columns, other than list columns, that are almost empty."""
+        return ""
+
+    def audit(self, decision: Decision[Rows_contra], draft: Draft) -> Audit:
+        """Recount the rows as they were written."""
+
+    def check_unmodified(
+        self, draft: Draft, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
+        """Count rows that the unmodified columns identify with all written ones, and warn."""
+
+    def result(self, draft: Draft, facts: Facts) -> Result_co:
+        """Return the result for the caller."""
 
 
 def release(
-    writer: Writer[Rows, Result],
+    writer: Writer[Rows, Draft, Result],
     decide: Callable[[], Decision[Rows]],
     keep: Any = None,
     max_loss: Mapping[str, float] | None = None,
@@ -133,24 +133,25 @@ def release(
     parameters = {**decision.parameters, **keep_parameter(judged)}
     decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
     return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
-    with writer.write(decision) as written:
-        items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
-        useless = ". ".join(filter(None, (items, written.columns_left())))
+    n_rows = writer.n_rows(decision)
+    with writer.write(decision) as draft:
+        items = items_left(decision.mapping, decision.loss, n_rows, decision.guarantee)
+        useless = ". ".join(filter(None, (items, writer.columns_left(decision, draft))))
         if decision.problem is None:  # the error describes an attempt
             refuse_loss(decision.loss, useless, max_loss or {})
-            few = unanswered(decision.loss, decision.guarantee, written.n_rows)
+            few = unanswered(decision.loss, decision.guarantee, n_rows)
             warn_if_useless(useless or few, decision.guarantee)
         return_unused()
-        audit = written.audit(decision.guarantee)
-        unmodified = written.check_unmodified(audit.guarantee, judged)
+        audit = writer.audit(decision, draft)
+        unmodified = writer.check_unmodified(draft, audit.guarantee, judged)
         facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds, risk)
         if decision.problem is not None:
-            decision.problem.partial = written.result(facts)
+            decision.problem.partial = writer.result(draft, facts)
             raise decision.problem
         withhold(audit, "rows")
         refuse_risk(unmodified, max_risk)
         warn_if_short(decision.parameters, audit.guarantee)
-        return written.result(facts)
+        return writer.result(draft, facts)
 
 
 def withhold(audit: Audit, exposed: str) -> None:
@@ -196,47 +197,43 @@ class FrameWriter:
         """Check the labels of columns that the caller has reviewed."""
         return judged_columns(self.frame, [*self.lists, *self.private, *self.quasi], keep)
 
-    @contextmanager
-    def write(self, decision: Decision[FrameRows]) -> Iterator[_WrittenFrame]:
+    def write(self, decision: Decision[FrameRows]) -> nullcontext[WrittenRows]:
         """Recode the frame."""
-        yield _WrittenFrame(self, decision.rows.write(self.frame, [*self.lists, *self.private]))
+        return nullcontext(decision.rows.write(self.frame, [*self.lists, *self.private]))
 
+    def n_rows(self, decision: Decision[Any]) -> int:
+        """Return the number of rows of the frame."""
+        return len(self.frame)
 
-@frozen
-class _WrittenFrame:
-    """A released frame that is not audited yet."""
+    def columns_left(self, decision: Decision[FrameRows], draft: WrittenRows) -> str:
+        """Describe the quasi-identifiers that are almost empty."""
+        return columns_left(self.frame, draft.frame, self.quasi)
 
-    writer: FrameWriter
-    rows: WrittenRows
+    def audit(self, decision: Decision[FrameRows], draft: WrittenRows) -> Audit:
+        """Recount the recoded frame."""
+        label = self.frame.columns[self.lists[0]] if self.lists else None
+        return decision.guarantee.audit(draft.frame, label)
 
-    @property
-    def n_rows(self) -> int:
-        return len(self.writer.frame)
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
-        if not self.rows.has_rows:
+    def check_unmodified(
+        self, draft: WrittenRows, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
+        """Count rows that the unmodified columns identify, and warn."""
+        if not draft.has_rows:
             return UnmodifiedColumns()
-        writer = self.writer
-        released = self.rows.frame.iloc[:, : writer.frame.shape[1]]  # a release may add a column
+        released = draft.frame.iloc[:, : self.frame.shape[1]]  # a release may add a column
         return count_unmodified(
-            released, writer.lists, guarantee, judged, quasi=writer.quasi, private=writer.private
+            released, self.lists, guarantee, judged, quasi=self.quasi, private=self.private
         )
 
-    def columns_left(self) -> str:
-        return columns_left(self.writer.frame, self.rows.frame, self.writer.quasi)
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        lists = self.writer.lists
-        return guarantee.audit(self.rows.frame, self.writer.frame.columns[lists[0]] if lists else None)
-
-    def result(self, facts: Facts) -> Anonymized:
-        decision, rows, groups = facts.decision, self.rows, None
-        if rows.groups is not None:
-            groups = pd.Series(rows.groups, index=self.writer.frame.index, name="group")
+    def result(self, draft: WrittenRows, facts: Facts) -> Anonymized:
+        """Return the frame and all facts about it."""
+        decision, groups = facts.decision, None
+        if draft.groups is not None:
+            groups = pd.Series(draft.groups, index=self.frame.index, name="group")
         return Anonymized(
-            rows.frame,
+            draft.frame,
             decision.mapping,
-            rows.classes,
+            draft.classes,
             groups,
             facts.guarantee,
             decision.loss,

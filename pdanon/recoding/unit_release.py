@@ -318,8 +318,8 @@ class UnitLines:
         return cls((content[order] - 1).astype(np.int32), offsets, sizes, rows.bags.vocabulary)
 
     @property
-    def n_units(self) -> int:
-        """Number of persons."""
+    def n_rows(self) -> int:
+        """Number of persons: each is a row for a guarantee."""
         return int(self.weights.sum())
 
     @property
@@ -334,10 +334,10 @@ class UnitLines:
 
     def parts(self, n_parts: int | None = None) -> Iterator[tuple[int, int]]:
         """Yield the first person of each part of the lines, and the end of the part."""
-        size = max(_LINES * self.n_units // max(self.n_lines, 1), 1)
-        size = size if n_parts is None else max(-(-self.n_units // n_parts), 1)
-        for first in range(0, self.n_units, size):
-            yield first, min(first + size, self.n_units)
+        size = max(_LINES * self.n_rows // max(self.n_lines, 1), 1)
+        size = size if n_parts is None else max(-(-self.n_rows // n_parts), 1)
+        for first in range(0, self.n_rows, size):
+            yield first, min(first + size, self.n_rows)
 
     def read(self, first: int, end: int) -> tuple[Numbers, pa.Array]:
         """Return the lines of some persons: their numbers and their labels."""

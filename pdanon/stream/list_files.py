@@ -11,9 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from pdanon.algorithms.engines import Plan, RecodedRows, Recoder, Request
-from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.tables import write_confidential
-from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
+from pdanon.guarantees.verdict import Audit
+from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile
 from pdanon.itemsets.codes import Itemsets, encode_visible
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns, collapse_columns, gather
@@ -22,7 +21,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import recount
-from pdanon.stream.streamed import Source, WrittenFiles, change_error, expect_unchanged, report_rows, row_bar
+from pdanon.stream.streamed import Source, change_error, expect_unchanged, report_rows, row_bar, write_files
 
 
 class ListFiles(Source):
@@ -36,28 +35,18 @@ class ListFiles(Source):
             decision = decide.decide(rows, partial(_fetch, self.tree, self.labels[0]))
             return decision.with_rows(RecodedRows(rows.n_rows, decision.rows))
 
-    @contextmanager
-    def write(self, decision: Decision[RecodedRows]) -> Iterator[_WrittenLists]:
-        """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
-        with self.draft(partial(write_confidential, decision.mapping)) as draft:
-            yield _WrittenLists(self, decision, draft)
-
-
-class _WrittenLists(WrittenFiles):
-    """The draft of a release of files with a list column."""
-
-    def audit(self, guarantee: Guarantee) -> Audit:
-        tree, labels = self.files.tree, self.files.labels
-        with expect_unchanged(tree):
-            recode_files(tree, self.draft, labels, self.decision.rows.recoder)
-            draft = ParquetTree.find(self.draft)
+    def audit(self, decision: Decision[RecodedRows], draft: Path) -> Audit:
+        """Write the recoded files, and recount their rows."""
+        with expect_unchanged(self.tree):
+            recode_files(self.tree, draft, self.labels, decision.rows.recoder)
+            written = ParquetTree.find(draft), self.labels
             options: dict[str, Any] = {"read": encode_visible, "task": "audit"}
-            count = partial(collapse_files, draft, labels, **options)
-            by_pairs = self.decision.rounds is not None
-            written = gather_files(draft, labels, **options) if by_pairs else count()
-            if written.n_rows != self.n_rows:
-                raise change_error(tree)
-            return recount(guarantee, written, count)
+            count = partial(collapse_files, *written, **options)
+            by_pairs = decision.rounds is not None
+            rows = gather_files(*written, **options) if by_pairs else count()
+            if rows.n_rows != decision.rows.n_rows:
+                raise change_error(self.tree)
+            return recount(decision.guarantee, rows, count)
 
 
 # --- The distinct rows
@@ -104,21 +93,15 @@ def recode_files(tree: ParquetTree, draft: Path, labels: Sequence[str], recoder:
     kinds = {label: tree.item_type(label) for label in labels}
     if not recoder.keeps_type:
         kinds[labels[0]] = pa.string()
-    with row_bar("write", tree) as report:
-        for name in tree.names:
-            path = draft if tree.is_file else draft / name
-            with tree.open(name, labels) as file, open_writer(path, file, kinds) as writer:
-                tables = prefetch(_recode_groups(tree, file, kinds, recoder, writer.schema), len)
-                for table in report_rows(tables, report, len):
-                    writer.write_table(table, row_group_size=max(len(table), 1))
+
+    def recode(file: TreeFile, schema: pa.Schema) -> Iterator[pa.Table]:
+        return prefetch(_recode_groups(tree, kinds, recoder, file, schema), len)
+
+    write_files(tree, draft, labels, recode, kinds)
 
 
 def _recode_groups(
-    tree: ParquetTree,
-    file: TreeFile,
-    kinds: dict[str, pa.DataType],
-    recoder: Recoder,
-    schema: pa.Schema,
+    tree: ParquetTree, kinds: dict[str, pa.DataType], recoder: Recoder, file: TreeFile, schema: pa.Schema
 ) -> Iterator[pa.Table]:
     """Return the recoded row groups of a file."""
     label, *hidden = kinds

@@ -44,12 +44,12 @@ from pdanon.guarantees.class_audit import (
     audit_parts,
     read_classes,
 )
-from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.guarantees.verdict import Audit
 from pdanon.io.files import Draft
 from pdanon.io.grouping import Buckets, number_buckets, read_rows, write_rows
 from pdanon.io.parquet import to_frame
 from pdanon.io.tables import write_confidential_parts
-from pdanon.io.trees import ParquetTree, decode_type, open_writer, report_write_errors
+from pdanon.io.trees import ParquetTree, TreeFile, decode_type, report_write_errors
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views
@@ -61,12 +61,12 @@ from pdanon.recoding.release import Facts
 from pdanon.stream.streamed import (
     Source,
     Streamed,
-    WrittenFiles,
     change_error,
     expect_unchanged,
     first_rows,
     report_rows,
     row_bar,
+    write_files,
 )
 
 _ROWS = 20_000  # most rows of a row group that are recoded at once
@@ -126,71 +126,52 @@ class TableFiles(Source):
             add(none, None if label is None else Itemsets.from_arrow(none.column(label)))
         return rows
 
-    @contextmanager
-    def write(self, decision: Decision[ReleasedTable]) -> Iterator[_WrittenTable]:
-        """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
+    def write_mapping(self, decision: Decision[ReleasedTable], path: Path) -> None:
+        """Write the mapping to a file, region by region."""
         none = pa.Table.from_pandas(decision.mapping, preserve_index=False)  # without items
         mappings = decision.rows.rows.mappings if self.columns.lists else partial(iter, [none])
-        with self.draft(partial(write_confidential_parts, mappings)) as draft:
-            yield _WrittenTable(self, decision, draft)
+        write_confidential_parts(mappings, path)
 
-
-class _WrittenTable(WrittenFiles):
-    """The draft of a release of files with quasi-identifiers."""
-
-    files: TableFiles
-
-    def columns_left(self) -> str:
+    def columns_left(self, decision: Decision[ReleasedTable], draft: Path) -> str:
         """Describe the quasi-identifiers and items that are almost empty; columns in the first rows."""
-        table, quasi = self.decision.rows, [*self.files.columns.quasi]
-        with expect_unchanged(self.files.tree):
-            first = first_rows(self.files.tree, quasi) if self.n_rows else pd.DataFrame()
+        table, quasi = decision.rows, [*self.columns.quasi]
+        with expect_unchanged(self.tree):
+            first = first_rows(self.tree, quasi) if table.n_rows else pd.DataFrame()
         parts = map(table.rows.part, count())
         released = next(part for part in parts if len(part) or first.empty)
         return table.columns_left(first, to_frame(released.select(quasi).slice(0, SAMPLE)))
 
-    def audit(self, guarantee: Guarantee) -> Audit:
+    def audit(self, decision: Decision[ReleasedTable], draft: Path) -> Audit:
+        """Write the recoded files, and recount their rows by class."""
+        guarantee, rows = decision.guarantee, decision.rows
         assert isinstance(guarantee, ByClasses)
-        files = self.files
-        with expect_unchanged(files.tree):
-            self._write()
-            draft = ParquetTree.find(self.draft)
-            if draft.rows() != self.n_rows:
-                raise change_error(files.tree)
-            columns = ClassColumns(files.labels, len(files.columns.quasi))
-            parts = ClassFiles(draft, columns, files.directory, files.empty)
+        with expect_unchanged(self.tree):
+            schema, released = rows.rows.part(0).schema, map(rows.rows.part, count())
+            kinds = {label: schema.field(label).type for label in self.labels}
+            write_files(self.tree, draft, (), partial(self._recode, released), {}, kinds, schema.metadata)
+            written = ParquetTree.find(draft)
+            if written.rows() != rows.n_rows:
+                raise change_error(self.tree)
+            columns = ClassColumns(self.labels, len(self.columns.quasi))
+            parts = ClassFiles(written, columns, self.directory, self.empty)
             return audit_parts(guarantee, parts, columns.column)
 
-    def _write(self) -> None:
-        """Write each file with released columns, in row groups that can be recoded at once."""
-        tree, numbers = self.files.tree, count()
-        schema = self.decision.rows.rows.part(0).schema
-        kinds = {label: schema.field(label).type for label in self.files.labels}
-        with row_bar("write", tree) as report:
-            for name in tree.names:
-                with (
-                    tree.open(name) as file,
-                    open_writer(self.path(name), file, {}, kinds, schema.metadata) as writer,
-                ):
-                    for group in range(file.plain.num_row_groups):
-                        for table in _cut(file.read(group)):
-                            recoded = self._recode(table, next(numbers)).cast(writer.schema)
-                            writer.write_table(recoded, max(len(table), 1))
-                            report(len(table))
-                            return_unused()
+    def _recode(self, parts: Iterator[pa.Table], file: TreeFile, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Return a file with the released columns of its parts, in row groups that can be recoded at once."""
+        for group in range(file.plain.num_row_groups):
+            for table in _cut(file.read(group)):
+                released = next(parts)
+                if len(released) != len(table):
+                    raise change_error(self.tree)
+                for label in self.labels:
+                    place = table.column_names.index(label)
+                    table = table.set_column(place, released.schema.field(label), released.column(label))
+                yield table.cast(schema)
+                return_unused()
 
-    def _recode(self, table: pa.Table, number: int) -> pa.Table:
-        """Replace the recoded columns of a row group."""
-        released = self.decision.rows.rows.part(number)
-        if len(released) != len(table):
-            raise change_error(self.files.tree)
-        for label in self.files.labels:
-            place = table.column_names.index(label)
-            table = table.set_column(place, released.schema.field(label), released.column(label))
-        return table
-
-    def result(self, facts: Facts) -> Streamed:
-        return replace(WrittenFiles.result(self, facts), trace=facts.decision.trace)
+    def result(self, draft: Path, facts: Facts) -> Streamed:
+        """Return the result for the caller, with the merges."""
+        return replace(Source.result(self, draft, facts), trace=facts.decision.trace)
 
 
 @frozen

@@ -12,20 +12,30 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE
 from pdanon.errors import FormatError, PdanonError, read_safely
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name, join_name, locate_target
 from pdanon.io.parquet import to_frame
-from pdanon.io.trees import ParquetTree, check_mapping_file, check_target, draft_target, write_mapping
+from pdanon.io.tables import write_confidential
+from pdanon.io.trees import (
+    ParquetTree,
+    TreeFile,
+    check_mapping_file,
+    check_target,
+    draft_target,
+    open_writer,
+    write_mapping,
+)
 from pdanon.itemsets.columns import counts_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import fits
 from pdanon.itemsets.timing import Report, progress_bar, shows_progress
 from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
-from pdanon.recoding.release import Facts, Written
+from pdanon.recoding.release import Facts, Writer
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import (
     RecodedColumns,
@@ -124,7 +134,7 @@ def first_rows(tree: ParquetTree, columns: list[str] | None = None) -> pd.DataFr
 
 
 @frozen
-class Source:
+class Source(Writer[Any, Path, Streamed]):
     """Parquet files to release, the place of the release, and the columns that it recodes."""
 
     # ``target``: the release, or its URI. ``mapping``: the file of the mapping.
@@ -152,40 +162,43 @@ class Source:
             others = [name for name in names if name not in self.labels]
             return judged_columns(first_rows(self.tree, others), [], judged) if judged else judged
 
-    def draft(self, write: Callable[[Path], object]) -> AbstractContextManager[Path]:
-        """Create a draft that becomes the target at the end of a block, after ``write`` wrote the mapping."""
-        write_first = partial(write_mapping, write, self.mapping)
+    def write(self, decision: Decision[Any]) -> AbstractContextManager[Path]:
+        """Create a draft, which the audit fills. At the end it becomes the target, after the mapping."""
+        write_first = partial(write_mapping, partial(self.write_mapping, decision), self.mapping)
         return draft_target(self.target, write_first, directory=not self.is_file)
 
+    def write_mapping(self, decision: Decision[Any], path: Path) -> None:
+        """Write the mapping to a file."""
+        write_confidential(decision.mapping, path)
 
-@frozen
-class WrittenFiles(Written[Streamed]):
-    """The draft of a release of files. If they are read again, it is written when it is audited."""
-
-    files: Source
-    decision: Decision[Any]
-    draft: Path
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows of the original."""
-        return int(self.decision.rows.n_rows)
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+    def check_unmodified(
+        self, draft: Path, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
         """Count rows that the unmodified columns identify among the first written ones, and warn."""
-        draft = ParquetTree.find(self.draft)
-        return self.files.columns.count_others(first_rows(draft), draft.rows(), guarantee, judged)
+        written = ParquetTree.find(draft)
+        return self.columns.count_others(first_rows(written), written.rows(), guarantee, judged)
 
-    def path(self, name: str) -> Path:
-        """Return the path of a written file."""
-        return self.draft if self.files.is_file else self.draft / name
-
-    def result(self, facts: Facts) -> Streamed:
+    def result(self, draft: Path, facts: Facts) -> Streamed:
         """Return the result for the caller."""
-        files = self.files
-        names = [None] if files.is_file else files.tree.names
-        paths = tuple(join_name(files.target, name) for name in names)
-        return Streamed(paths, **facts.of_distant(self.n_rows))
+        names = [None] if self.is_file else self.tree.names
+        paths = tuple(join_name(self.target, name) for name in names)
+        return Streamed(paths, **facts.of_distant(self.n_rows(facts.decision)))
+
+
+def write_files(
+    tree: ParquetTree,
+    draft: Path,
+    labels: Sequence[str],
+    recode: Callable[[TreeFile, pa.Schema], Iterator[pa.Table]],
+    *columns: Any,
+) -> None:
+    """Write each file with recoded row groups, in a schema with the ``columns`` of `open_writer`."""
+    with row_bar("write", tree) as report:
+        for name in tree.names:
+            path = draft if tree.is_file else draft / name
+            with tree.open(name, labels) as file, open_writer(path, file, *columns) as writer:
+                for table in report_rows(recode(file, writer.schema), report, len):
+                    writer.write_table(table, row_group_size=max(len(table), 1))
 
 
 def change_error(tree: ParquetTree) -> FormatError:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +21,6 @@ from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import sync_file
 from pdanon.io.grouping import gather_units
-from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ParquetTree, lock_target
 from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets, encode_visible
@@ -37,7 +35,6 @@ from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 from pdanon.stream.streamed import (
     Source,
     Streamed,
-    WrittenFiles,
     expect_unchanged,
     open_paths,
     report_rows,
@@ -244,34 +241,22 @@ class _LineFiles(Source):
         """Decide for the distinct sets of persons."""
         return decide_lines(read_units(self.tree, self.units, near=self.target), decide, self.units)
 
-    @contextmanager
-    def write(self, decision: Decision[UnitLines]) -> Iterator[_WrittenLines]:
-        """Write a draft, which becomes the target after the mapping."""
-        with self.draft(partial(write_confidential, decision.mapping)) as draft:
-            names = [name for name in self.tree.schema().names if name in (self.units.unit, self.units.item)]
-            _write(decision.rows, draft, names, str(self.units.unit))
-            yield _WrittenLines(self, decision, draft)
+    def audit(self, decision: Decision[UnitLines], draft: Path) -> Audit:
+        """Write the lines, and recount the persons."""
+        names = [name for name in self.tree.schema().names if name in (self.units.unit, self.units.item)]
+        _write(decision.rows, draft, names, str(self.units.unit))
+        columns = read_units(ParquetTree.find(draft), self.units, as_shown=True, near=self.target)
+        return check_recountable(decision.guarantee).recount(columns)
 
-
-class _WrittenLines(WrittenFiles):
-    """The draft of a release of lines."""
-
-    files: _LineFiles
-
-    @property
-    def n_rows(self) -> int:
-        return int(self.decision.rows.n_units)
-
-    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> UnmodifiedColumns:
+    def check_unmodified(
+        self, draft: Path, guarantee: Guarantee, judged: Sequence[Hashable]
+    ) -> UnmodifiedColumns:
+        """Return counts of no columns: there are no others."""
         return UnmodifiedColumns()
 
-    def audit(self, guarantee: Guarantee) -> Audit:
-        draft, files = ParquetTree.find(self.draft), self.files
-        columns = read_units(draft, files.units, as_shown=True, near=files.target)
-        return check_recountable(guarantee).recount(columns)
-
-    def result(self, facts: Facts) -> Streamed:
-        return replace(WrittenFiles.result(self, facts), rows=facts.decision.rows.n_lines)
+    def result(self, draft: Path, facts: Facts) -> Streamed:
+        """Return the result for the caller, with the number of lines."""
+        return replace(Source.result(self, draft, facts), rows=facts.decision.rows.n_lines)
 
 
 def _write(lines: UnitLines, path: Path, names: list[str], unit: str) -> None:
