@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial, reduce
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat, starmap
 from typing import Any
 
 import dask
@@ -27,17 +27,11 @@ from pdanon.algorithms.regions.region_release import (
 )
 from pdanon.algorithms.regions.table_parts import (
     Assignment,
-    Counts,
     Drawn,
     Encoder,
     Histogram,
-    NearRows,
-    PairSample,
     SplitPart,
     TableValues,
-    assign_regions,
-    count_drawn,
-    in_order,
 )
 from pdanon.dask.lazy import (
     Draft,
@@ -158,8 +152,10 @@ class _PartitionRows:
     def __init__(self, encoded: list[Any], values: TableValues, n_rows: int, digests: list[str]) -> None:
         self.values, self.n_rows, self.digests = values, n_rows, digests
         self._encoded = encoded
-        self._bounds: list[tuple[int, int]] = []
-        self._stored: list[Any] = []
+        self._stored: list[tuple[slice, Any]] = []  # adjacent regions, and the storage of each, on a worker
+        self._places: list[Any] = []  # of the rows of each partition, sorted by region
+        self._counts: NDArray[np.int32]  # rows of each partition in each region
+        self.storages: list[MemoryStorage] = []  # the number of rows of each region
 
     @classmethod
     def read(cls, frame: dd.DataFrame, columns: PartColumns) -> _PartitionRows:
@@ -170,100 +166,82 @@ class _PartitionRows:
         n_rows, digests = zip(*facts, strict=True)
         return cls(encoded, found, sum(n_rows), [*digests])
 
-    def count(self, encoder: Encoder) -> Histogram:
-        """Count the rows with each combination of quasi-identifiers."""
-        counted = self._each(Histogram.of, once(encoder), encoder.sizes)
-        histogram: Histogram = compute(merge_parts(counted, partial(reduce, Histogram.merge)))
-        return histogram
+    def each(self, function: Callable[..., Any], encoder: Encoder, *shared: Any) -> list[Any]:
+        """Apply a function to each part, with further arguments."""
+        found: list[Any] = compute(self._each(function, encoder, *shared))
+        return found
 
-    def cut(self, encoder: Encoder, most: int) -> _PartitionRegions:
-        """Cut the table into regions of a maximum number of rows, and bring the rows of each together."""
-        shared = once(encoder)
-        counted = self._each(Counts.of, shared, encoder.sizes)
-        counts: Counts = compute(merge_parts(counted, partial(reduce, Counts.merge)))
-        sample, assignment = PairSample.of(counts), assign_regions(encoder.table, counts, most)
-        cutter = once(assignment)
-        near, held = zip(*compute(self._each(_look_near, shared, once(sample), cutter)), strict=True)
-        drawn, before = sample.draw(near), np.cumsum([assignment.none, *held[:-1]], axis=0)
-        n_buckets = min(assignment.n_regions, max(len(self._encoded), _LEAST_BUCKETS))
-        bounds = np.linspace(0, assignment.n_regions, n_buckets + 1).astype(np.int64).tolist()
-        own = [*zip(before, drawn, [bounds] * len(drawn), strict=True)]
-        split, n = self._each(_split, shared, cutter, own=own), len(drawn)
-        join = dask.delayed(_join_regions)
+    def merge(self, function: Callable[..., Any], join: Callable[..., Any], encoder: Encoder) -> Any:
+        """Apply a function to each part and `Encoder.sizes`, and join the results two by two."""
+        return compute(merge_parts(self._each(function, encoder, encoder.sizes), partial(reduce, join)))
+
+    def split(
+        self, encoder: Encoder, assignment: Assignment, own: Sequence[tuple[Numbers, Drawn]]
+    ) -> list[Codes]:
+        """Split each part as `SplitPart`, bring the rows of each region together, and return the pairs."""
+        n, n_regions = len(self._encoded), assignment.n_regions
+        n_buckets = min(n_regions, max(n, _LEAST_BUCKETS))
+        bounds = np.linspace(0, n_regions, n_buckets + 1).astype(np.int64).tolist()
+        split, join = self._each(_split, encoder, assignment, bounds, own=own), dask.delayed(_join_regions)
         buckets = [join(each) for each in exchange([each[0] for each in split], n_buckets)]
         kept = persist([*(each[1] for each in split), *(each[2] for each in split), *buckets])
-        found = compute(kept[:n])
-        self._bounds, self._stored, self._encoded = [*pairwise(bounds)], kept[2 * n :], []
-        by_part = np.array([rows for rows, _ in found], np.int32)
-        pairs, times = count_drawn([own for _, own in found])
-        storages = [MemoryStorage(each) for each in by_part.sum(axis=0).tolist()]
-        return _PartitionRegions(self, storages, by_part, kept[n : 2 * n], pairs, times)
-
-    def publish_values(
-        self, encoder: Encoder, histogram: Histogram, released: pa.Table
-    ) -> _ReleasedPartitions:
-        """Release equal values equally, given the published values of each combination."""
-        parts = persist(self._each(_publish_values, *map(once, (encoder, histogram, released))))
-        return _ReleasedPartitions(parts, self.digests, released.schema)
+        counts, pairs = zip(*compute(kept[:n]), strict=True)
+        self._places, self._encoded, self._counts = kept[n : 2 * n], [], np.array(counts, np.int32)
+        self._stored = [*zip(starmap(slice, pairwise(bounds)), kept[2 * n :], strict=True)]
+        self.storages = [*map(MemoryStorage, self._counts.sum(axis=0).tolist())]
+        return [*pairs]
 
     def share(self, function: Callable[..., Any], parts: Sequence[Any], *given: Sequence[Any]) -> list[Any]:
         """Apply a function to each region, where its rows are; what it stores stays there."""
         shared, work = [once(function), once(replace(parts[0], storage=None))], dask.delayed(_work)
         own = [*zip(*given, strict=True)] if given else [()] * len(parts)
-        done = persist([work(*shared, storages, once(own[regions])) for regions, storages in self.stored])
+        done = persist([work(*shared, storages, once(own[regions])) for regions, storages in self._stored])
         outcomes: list[list[Any]] = compute([each[0] for each in done])
-        self._stored = [each[1] for each in done]
+        regions = [own for own, _ in self._stored]
+        self._stored = [*zip(regions, [each[1] for each in done], strict=True)]
         return [each for bucket in outcomes for each in bucket]
-
-    @property
-    def stored(self) -> list[tuple[slice, Any]]:
-        """Adjacent regions, and the storage of each, on a worker."""
-        return [(slice(*own), storages) for own, storages in zip(self._bounds, self._stored, strict=True)]
-
-    def _each(
-        self, function: Callable[..., Any], *shared: Any, own: Sequence[Sequence[Any]] | None = None
-    ) -> list[Any]:
-        """Apply a function to each partition as codes, after a check that it is the one that was counted."""
-        call, more = dask.delayed(_checked), [()] * len(self._encoded) if own is None else own
-        parts = zip(self._encoded, self.digests, more, strict=True)
-        return [call(function, part, digest, *shared, *map(once, each)) for part, digest, each in parts]
-
-
-@frozen
-class _PartitionRegions:
-    """The rows of a Dask DataFrame in regions, on the workers."""
-
-    rows: _PartitionRows
-    storages: list[MemoryStorage]  # the number of rows of each region
-    counts: NDArray[np.int32]  # number of rows by partition and region
-    orders: list[Any]  # for each partition, the place of each row sorted by region
-    pairs: Codes  # of items, sampled from all rows
-    times: Numbers  # how often each pair was sampled
 
     def written(self, name: str) -> Iterator[pa.Table]:
         """Yield a table that each region stored, in their order."""
         pick = dask.delayed(_pick_stored)
-        for _, stored in self.rows.stored:
+        for _, stored in self._stored:
             yield from map(unpack, compute(pick(stored, name)))
 
     def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> _ReleasedPartitions:
         """Bring the released rows back to their partitions."""
         split, gather = dask.delayed(_split_released), dask.delayed(_gather)
-        stored = self.rows.stored
-        back = [split(tables, once(self.counts[:, own])) for own, tables in stored]
-        pieces = exchange(back, len(self.orders))
-        parts = persist([gather(*each, hides_missing) for each in zip(pieces, self.orders, strict=True)])
+        back = [split(tables, once(self._counts[:, own])) for own, tables in self._stored]
+        pieces = exchange(back, len(self._places))
+        parts = persist([gather(*each, hides_missing) for each in zip(pieces, self._places, strict=True)])
         mappings: list[Any] = []
-        if self.rows.values.label is not None:
+        if self.values.label is not None:
             first = np.cumsum([0, *(each.n_groups for each in facts)])[:-1]
             pick, join = dask.delayed(_pick_stored), dask.delayed(_join_mappings)
             # What else the regions stored is freed.
-            packed = persist([pick(tables, "mapping") for _, tables in stored])
-            mappings = [
-                join(each, first[own].tolist()) for each, (own, _) in zip(packed, stored, strict=True)
-            ]
+            packed = persist([pick(tables, "mapping") for _, tables in self._stored])
+            regions = [first[own].tolist() for own, _ in self._stored]
+            mappings = [*map(join, packed, regions)]
         schema = compute(dask.delayed(unpack)(parts[0]).schema)
-        return _ReleasedPartitions(parts, self.rows.digests, schema, mappings)
+        return _ReleasedPartitions(parts, self.digests, schema, mappings)
+
+    def publish_values(
+        self, encoder: Encoder, histogram: Histogram, released: pa.Table
+    ) -> _ReleasedPartitions:
+        """Release equal values equally, given the published values of each combination."""
+        parts = persist(self._each(_publish_values, encoder, histogram, released))
+        return _ReleasedPartitions(parts, self.digests, released.schema)
+
+    def _each(
+        self,
+        function: Callable[..., Any],
+        encoder: Encoder,
+        *shared: Any,
+        own: Iterable[Sequence[Any]] = repeat(()),
+    ) -> list[Any]:
+        """Apply a function to each partition as codes, after a check that it is the one that was counted."""
+        call, given = dask.delayed(_checked), [*map(once, (encoder, *shared))]
+        parts = zip(self._encoded, self.digests, own, strict=False)
+        return [call(function, part, digest, *given, *map(once, each)) for part, digest, each in parts]
 
 
 @frozen
@@ -321,26 +299,19 @@ def _checked(
     return function(*encoder.encode(unpack(encoded.packed), encoded.values), *given)
 
 
-def _look_near(
-    codes: Codes, itemsets: Itemsets | None, sample: PairSample, assignment: Assignment
-) -> tuple[NearRows, Numbers]:
-    """Return the rows that may have a sampled pair, and the counts before the next partition."""
-    return sample.rows(itemsets), assignment.count(codes)
-
-
 def _split(
     codes: Codes,
     itemsets: Itemsets | None,
     assignment: Assignment,
+    bounds: list[int],
     before: Numbers,
     drawn: Drawn,
-    bounds: list[int],
-) -> tuple[list[tuple[bytes, Numbers]], tuple[Numbers, Codes], Numbers]:
+) -> tuple[list[tuple[bytes, Numbers]], tuple[Numbers, Codes], Codes]:
     """Split a partition into the rows of adjacent regions, with the number of rows of each."""
     split = SplitPart.of(codes, itemsets, assignment, before, drawn)
     counts = [split.counts[start:stop] for start, stop in pairwise(bounds)]
     pieces = [*zip(_pack_each(split.rows, [each.sum() for each in counts]), counts, strict=True)]
-    return pieces, (split.counts, split.pairs), split.order.astype(np.int32)
+    return pieces, (split.counts, split.pairs), split.places
 
 
 def _pack_each(rows: pa.Table, counts: Numbers | NDArray[np.int32] | list[int]) -> list[bytes]:
@@ -384,9 +355,9 @@ def _split_released(storages: list[MemoryStorage], counts: NDArray[np.int32]) ->
 
 
 @returning_unused
-def _gather(pieces: list[Sequence[bytes]], order: Numbers, hides_missing: bool) -> bytes:
+def _gather(pieces: list[Sequence[bytes]], places: Numbers, hides_missing: bool) -> bytes:
     """Return the released rows of a partition in their order."""
-    released = in_order(pa.concat_tables(map(unpack, chain(*pieces))).combine_chunks(), order)
+    released = pa.concat_tables(map(unpack, chain(*pieces))).combine_chunks().take(pa.array(places))
     return pack(without_missing(released) if hides_missing else released)
 
 

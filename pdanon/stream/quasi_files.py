@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial, reduce
-from itertools import count, pairwise
+from itertools import count, pairwise, repeat
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,12 @@ from pdanon.algorithms.regions.region_release import (
     without_missing,
 )
 from pdanon.algorithms.regions.table_parts import (
-    Counts,
+    Assignment,
+    Drawn,
     Encoder,
     Histogram,
-    PairSample,
     SplitPart,
     TableValues,
-    assign_regions,
-    count_drawn,
-    in_order,
 )
 from pdanon.guarantees.class_audit import (
     AUDITED,
@@ -234,6 +231,8 @@ class FileRows:
         self.values, self.n_rows = TableValues(schema, schema.names, label), 0
         self._directory = directory
         self._paths: list[Path] = []
+        self._counts: NDArray[np.int32]  # rows of each part in each region, shape (parts, regions)
+        self.storages: list[FileStorage] = []
 
     @property
     def n_parts(self) -> int:
@@ -248,49 +247,57 @@ class FileRows:
         self._paths.append(path)
         self.n_rows += len(rows)
 
-    def cut(self, encoder: Encoder, most: int) -> FileRegions:
-        """Cut the table into regions of a maximum number of rows."""
-        counts = reduce(Counts.merge, (Counts.of(*part, encoder.sizes) for part in self._parts(encoder)))
-        assignment, sample = assign_regions(encoder.table, counts, most), PairSample.of(counts)
-        drawn = sample.draw([sample.rows(itemsets) for _, itemsets in self._parts(encoder)])
-        regions, before = Buckets(self._directory, "region", assignment.n_regions), assignment.none
-        by_part, orders, pairs = [], [], []
-        for number, (codes, itemsets) in enumerate(self._parts(encoder)):
-            split = SplitPart.of(codes, itemsets, assignment, before, drawn[number])
-            before = before + assignment.count(codes)
-            regions.add(split.rows, np.repeat(np.arange(assignment.n_regions), split.counts))
-            by_part.append(split.counts.astype(np.int32))
+    def each(
+        self, function: Callable[..., Any], encoder: Encoder, *shared: Any, own: Iterable[Any] = repeat(())
+    ) -> Iterator[Any]:
+        """Apply a function to each part, with further arguments: shared ones, and those of the part."""
+        for path, given in zip(self._paths, own, strict=False):
+            yield function(*encoder.encode(read_rows(path), self.values), *shared, *given)
+
+    def merge(self, function: Callable[..., Any], join: Callable[..., Any], encoder: Encoder) -> Any:
+        """Apply a function to each part and `Encoder.sizes`, and join the results two by two."""
+        return reduce(join, self.each(function, encoder, encoder.sizes))
+
+    def split(
+        self, encoder: Encoder, assignment: Assignment, own: Sequence[tuple[Numbers, Drawn]]
+    ) -> list[Codes]:
+        """Split each part as `SplitPart`, bring the rows of each region together, and return the pairs."""
+        counts, pairs, regions = [], [], Buckets(self._directory, "region", assignment.n_regions)
+        for number, split in enumerate(self.each(SplitPart.of, encoder, assignment, own=own)):
+            regions.add(split.rows, np.repeat(np.arange(regions.n_buckets), split.counts))
+            np.save(self.places(number), split.places)
+            counts.append(split.counts.astype(np.int32))
             pairs.append(split.pairs)
-            orders.append(self._directory / f"order-{number}.npy")
-            np.save(orders[-1], split.order.astype(np.int32))
         self._forget()
-        counts_of, rows = np.array(by_part), regions.files()
-        storages = [
-            FileStorage(size, rows, number, self._directory / f"decided-{number}")
-            for number, size in enumerate(counts_of.sum(axis=0).tolist())
+        self._counts = np.array(counts)
+        self.storages = [
+            FileStorage(size, regions.files(), number, self._directory / f"decided-{number}")
+            for number, size in enumerate(self._counts.sum(axis=0).tolist())
         ]
-        released = Buckets(self._directory, "released", len(orders))
-        return FileRegions(storages, counts_of, released, orders, *count_drawn(pairs))
+        return pairs
 
-    def count(self, encoder: Encoder) -> Histogram:
-        """Count the rows with each combination of quasi-identifiers."""
-        histogram = Histogram(encoder.sizes)
-        for codes, _ in self._parts(encoder):
-            histogram.add(codes)
-        return histogram
+    def written(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table that each region stored, in their order."""
+        return (storage.written(name) for storage in self.storages)
 
-    def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> ReleasedValues:
+    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedFiles:
+        """Release the decided regions; missing rows are empty in all of them, or in none."""
+        released = Buckets(self._directory, "released", self.n_parts)
+        for storage, own in zip(self.storages, self._counts.T, strict=True):
+            released.add(storage.written("released"), np.repeat(np.arange(len(own)), own))
+            storage.place("released").unlink()
+        return ReleasedFiles(self, released.read, hides_missing, [each.n_groups for each in facts])
+
+    def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> ReleasedFiles:
         """Release equal values equally, given the published values of each combination."""
-        numbers = []
-        for number, (codes, _) in enumerate(self._parts(encoder)):
-            numbers.append(self._directory / f"combination-{number}.npy")
-            np.save(numbers[-1], histogram.find(codes))
+        for number, codes in enumerate(self.each(lambda codes, _: codes, encoder)):
+            np.save(self.places(number), histogram.find(codes))
         self._forget()
-        return ReleasedValues(released, numbers)
+        return ReleasedFiles(self, lambda number: released)
 
-    def _parts(self, encoder: Encoder) -> Iterator[tuple[Codes, Itemsets | None]]:
-        for path in self._paths:
-            yield encoder.encode(read_rows(path), self.values)
+    def places(self, number: int) -> Path:
+        """Return the file with the place of each row of a part among the released rows."""
+        return self._directory / f"places-{number}.npy"
 
     def _forget(self) -> None:
         for path in self._paths:
@@ -298,59 +305,24 @@ class FileRows:
 
 
 @frozen
-class FileRegions:
-    """The rows of a table in regions, on disk."""
+class ReleasedFiles:
+    """The released columns of the rows of a table."""
 
-    storages: list[FileStorage]  # the rows of each region, and the place of their release
-    counts: NDArray[np.int32]  # rows of each part in each region, shape (parts, regions)
-    released: Buckets  # place of the released rows, by part
-    # For each part, the file with the place in the part of each of its rows, sorted by region.
-    orders: list[Path]
-    pairs: Codes  # sampled from all rows, shape (pairs, 2)
-    times: Numbers  # how often each pair was sampled
-
-    def written(self, name: str) -> Iterator[pa.Table]:
-        """Yield a table that each region stored, in their order."""
-        return (storage.written(name) for storage in self.storages)
-
-    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> ReleasedRegions:
-        """Release the decided regions."""
-        for storage, counts in zip(self.storages, self.counts.T, strict=True):
-            self.released.add(storage.written("released"), np.repeat(np.arange(len(counts)), counts))
-            storage.place("released").unlink()
-        return ReleasedRegions(self, [each.n_groups for each in facts], hides_missing)
-
-
-@frozen
-class ReleasedRegions:
-    """Rows that were released region by region."""
-
-    regions: FileRegions
-    n_groups: list[int]  # number of clusters of each
-    hides_missing: bool  # whether missing rows are published as empty
+    rows: FileRows
+    released: Callable[[int], pa.Table]  # returns the released rows that those of a part are taken from
+    hides_missing: bool = False  # whether missing rows are published as empty
+    n_groups: Sequence[int] = ()  # number of clusters of each region
 
     def part(self, number: int) -> pa.Table:
         """Return the released columns of a part, in the order of its rows."""
-        rows = self.regions.released.read(number)
+        released = self.released(number)
         return_unused()
-        released = in_order(rows, np.load(self.regions.orders[number]))
+        released = released.take(pa.array(np.load(self.rows.places(number))))
         return without_missing(released) if self.hides_missing else released
 
     def mappings(self) -> Iterator[pa.Table]:
         """Yield the mapping, region by region."""
         first = 0
-        for n_groups, mapping in zip(self.n_groups, self.regions.written("mapping"), strict=True):
+        for n_groups, mapping in zip(self.n_groups, self.rows.written("mapping"), strict=True):
             yield number_groups(mapping, first)
             first += n_groups
-
-
-@frozen
-class ReleasedValues:
-    """Rows whose equal values were released equally."""
-
-    released: pa.Table  # published values of each combination of values
-    numbers: list[Path]  # for each part, the file with the combination of each row
-
-    def part(self, number: int) -> pa.Table:
-        """Return the released columns of a part, in the order of its rows."""
-        return self.released.take(pa.array(np.load(self.numbers[number])))

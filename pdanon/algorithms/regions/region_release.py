@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -14,7 +14,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.algorithms.regions.table_parts import LISTS, Encoder, Histogram, TableValues, read_lists
+from pdanon.algorithms.regions.table_parts import (
+    LISTS,
+    Assignment,
+    Counts,
+    Drawn,
+    Encoder,
+    Histogram,
+    PairSample,
+    TableValues,
+    count_drawn,
+    cut_regions,
+    look_near,
+    read_lists,
+)
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
@@ -272,30 +285,10 @@ def number_groups(mapping: pa.Table, first: int) -> pa.Table:
 BLOCK_ROWS = 10_000  # rows of a region, unless the caller says otherwise
 
 
-class Regions(Protocol):
-    """The rows of a table in regions: in files, or on the workers of a cluster."""
-
-    @property
-    def storages(self) -> Sequence[Storage]:
-        """The rows of each region, and the place of their release."""
-
-    @property
-    def pairs(self) -> Codes:
-        """Pairs of items sampled from all rows."""
-
-    @property
-    def times(self) -> Numbers:
-        """How often each was sampled."""
-
-    def written(self, name: str) -> Iterator[pa.Table]:
-        """Yield a table that each region stored, in their order."""
-
-    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> Any:
-        """Release the decided regions; missing rows are empty in all of them, or in none."""
-
-
 class TableRows(Protocol):
-    """The rows of a table outside memory, with its values and items in memory."""
+    """The rows of a table in parts outside memory, with its values and items in memory."""
+
+    # The parts are in files, or on the workers of a cluster. They are read as codes, by an encoder.
 
     @property
     def values(self) -> TableValues:
@@ -305,14 +298,39 @@ class TableRows(Protocol):
     def n_rows(self) -> int:
         """Number of rows."""
 
-    def cut(self, encoder: Encoder, most: int) -> Regions:
-        """Cut the table into regions of a maximum number of rows."""
+    def each(self, function: Callable[..., Any], encoder: Encoder, *shared: Any) -> Iterable[Any]:
+        """Apply a function to each part, with further arguments."""
 
-    def count(self, encoder: Encoder) -> Histogram:
-        """Count the rows with each combination of quasi-identifiers."""
+    def merge(self, function: Callable[..., Any], join: Callable[..., Any], encoder: Encoder) -> Any:
+        """Apply a function to each part and `Encoder.sizes`, and join the results two by two."""
+
+    def split(
+        self, encoder: Encoder, assignment: Assignment, own: Sequence[tuple[Numbers, Drawn]]
+    ) -> Sequence[Codes]:
+        """Split each part as `SplitPart`, bring the rows of each region together, and return the pairs."""
+
+    @property
+    def storages(self) -> Sequence[Storage]:
+        """The rows of each region after a `split`, and the place of their release."""
+
+    def written(self, name: str) -> Iterator[pa.Table]:
+        """Yield a table that each region stored, in their order."""
+
+    def publish(self, facts: Sequence[RegionFacts], hides_missing: bool) -> Any:
+        """Release the decided regions; missing rows are empty in all of them, or in none."""
 
     def publish_values(self, encoder: Encoder, histogram: Histogram, released: pa.Table) -> Any:
         """Release equal values equally, given the published values of each combination."""
+
+
+def cut_table(rows: TableRows, encoder: Encoder, most: int) -> tuple[Codes, Numbers]:
+    """Cut a table into regions of a maximum number of rows; return sampled pairs of items, and how often."""
+    counts: Counts = rows.merge(Counts.of, Counts.merge, encoder)
+    regions = cut_regions(encoder.table.attributes, counts.histogram, most)
+    sample, assignment = PairSample.of(counts), Assignment(counts.histogram, regions)
+    near, held = zip(*rows.each(look_near, encoder, sample, assignment), strict=True)
+    before = np.cumsum([assignment.none, *held[:-1]], axis=0)
+    return count_drawn(rows.split(encoder, assignment, [*zip(before, sample.draw(near), strict=True)]))
 
 
 @frozen
@@ -320,7 +338,7 @@ class ReleasedTable:
     """The released rows of a table."""
 
     n_rows: int
-    rows: Any  # where the original ones are, as `Regions.publish` returns them
+    rows: Any  # where the original ones are, as `TableRows.publish` returns them
     useless: str = ""  # description of the items, if they are almost empty
 
     def columns_left(self, before: pd.DataFrame, after: pd.DataFrame) -> str:
@@ -353,14 +371,14 @@ def _decide_both(
     given = {name: asked[name] for name in parameters_of(Dataset.of) if name in asked}
     data = Dataset.of(rows.values.frame(), rows.values.label, **given, n_rows=rows.n_rows)
     encoder = Encoder(rows.values, data.table, data.columns[0].vocabulary)
-    regions = rows.cut(encoder, asked["block_rows"])
+    pairs, times = cut_table(rows, encoder, asked["block_rows"])
     stripped = _without_rows(data)
-    parts = [Region(stripped, regions.pairs, storage) for storage in regions.storages]
+    parts = [Region(stripped, pairs, storage) for storage in rows.storages]
     assert record.parts is not None
     own = {name: asked[name] for name in parameters_of(record.parts)}
     decided: Decided = record.parts(Parts(parts, data.table, share), **own)
     facts = _clear_lost(parts, decided.parts, share)
-    loss = join_losses(regions.written("losses"), regions.times)
+    loss = join_losses(rows.written("losses"), times)
     tum = float(loss[data.transactions.measured_as or "NCP"])
     if record.name == "tum_bound" and tum > float(own["delta"]) + 1e-9:
         raise InfeasibleError(
@@ -372,8 +390,8 @@ def _decide_both(
     guarantee = data.guarantee.with_mapping(_join_known([each.known for each in facts]))
     parameters = {"algorithm": record.name, **asked}
     trace = trace_steps(decided.steps, tum)
-    released = regions.publish(facts, any(each.hides_missing for each in facts))
-    useless = _describe_useless(facts, [storage.n_rows for storage in regions.storages])
+    released = rows.publish(facts, any(each.hides_missing for each in facts))
+    useless = _describe_useless(facts, [part.n_rows for part in parts])
     known = ReleasedTable(rows.n_rows, released, useless)
     return Decision(known, guarantee, no_items(), decided.with_rum(loss), parameters, trace)
 
@@ -433,16 +451,16 @@ def _decide_quasi(
         if not Histogram(encoder.sizes).is_exact:
             hint = "pass fewer columns, or one of cluster, k_member and mondrian"
             raise ParameterError("the columns have too many combinations of values", where="quasi", hint=hint)
-        histogram = rows.count(encoder)
+        histogram = rows.merge(Histogram.of, Histogram.merge, encoder)
         own = replace(table, codes=histogram.combinations(), weights=histogram.rows)
         _, published, loss = region.publish(own, rng, report)
         released = rows.publish_values(encoder, histogram, published)
     else:
-        regions = rows.cut(encoder, most)
-        parts = [replace(region, storage=storage) for storage in regions.storages]
+        _, times = cut_table(rows, encoder, most)
+        parts = [replace(region, storage=storage) for storage in rows.storages]
         seeds = rng.spawn(len(parts)) if len(parts) > 1 else [rng]
         facts = share(RelationalRegion.decide, parts, seeds)
-        loss = join_losses(regions.written("losses"), regions.times)
-        released = regions.publish(facts, False)
+        loss = join_losses(rows.written("losses"), times)
+        released = rows.publish(facts, False)
     parameters = {"algorithm": record.name, **asked}
     return Decision(ReleasedTable(rows.n_rows, released), guarantee, no_items(), loss, parameters)

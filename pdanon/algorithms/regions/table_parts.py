@@ -254,7 +254,7 @@ _CUT_KEYS = 2**20  # bound the memory of cuts, whatever the number of rows
 
 
 class Histogram:
-    """The number of rows with each combination of values. Parts are added in any order."""
+    """The number of rows with each combination of values. Parts are merged in any order."""
 
     # With ``coarse``, at most a million combinations are counted, which suffice to cut regions. With more,
     # adjacent values of the columns with the most are counted together. Regions may cut them anywhere.
@@ -270,10 +270,10 @@ class Histogram:
         self.rows: Numbers = np.empty(0, np.int64)
 
     @classmethod
-    def of(cls, codes: Codes, itemsets: object, sizes: Sequence[int]) -> Histogram:
+    def of(cls, codes: Codes, itemsets: object, sizes: Sequence[int], *, coarse: bool = False) -> Histogram:
         """Count the rows of a part."""
-        histogram = cls(sizes)
-        histogram.add(codes)
+        histogram = cls(sizes, coarse=coarse)
+        histogram.keys, histogram.rows = np.unique(histogram._keys_of(codes), return_counts=True)
         return histogram
 
     @property
@@ -281,39 +281,25 @@ class Histogram:
         """Whether each combination is counted alone."""
         return not any(self._shifts)
 
-    def keys_of(self, codes: Codes) -> Numbers:
-        """Return the key of each row; keys ascend as combinations do."""
-        keys = np.zeros(len(codes), np.int64)
-        for column, shift, size in zip(codes.T, self._shifts, self._sizes, strict=True):
-            keys = keys * size + (column >> shift)
-        return keys
-
-    def add(self, codes: Codes) -> None:
-        """Count the rows of a part."""
-        self._add(*np.unique(self.keys_of(codes), return_counts=True))
-
     def merge(self, other: Histogram) -> Histogram:
         """Return a histogram with the rows of another one of the same table."""
         both = copy(self)
-        both._add(other.keys, other.rows)
+        both.keys, places = np.unique(np.concatenate((self.keys, other.keys)), return_inverse=True)
+        both.rows = sums(places, np.concatenate((self.rows, other.rows)), len(both.keys))
         return both
 
     def find(self, codes: Codes) -> Codes:
         """Return the number of the combination of each row."""
-        return np.searchsorted(self.keys, self.keys_of(codes)).astype(np.int32)
-
-    def _add(self, keys: Numbers, rows: Numbers) -> None:
-        keys, place = np.unique(np.concatenate((self.keys, keys)), return_inverse=True)
-        self.rows = np.bincount(place, np.concatenate((self.rows, rows)), len(keys)).astype(np.int64)
-        self.keys = keys
+        return np.searchsorted(self.keys, self._keys_of(codes)).astype(np.int32)
 
     def combinations(self) -> Codes:
         """Return the values of each combination; the first ones if several are counted together."""
-        columns, keys = [], self.keys
-        for shift, size in zip(self._shifts[::-1], self._sizes[::-1], strict=True):
-            keys, codes = np.divmod(keys, size)
-            columns.append((codes << shift).astype(np.int32))
-        return np.column_stack(columns[::-1])
+        codes = np.column_stack(np.unravel_index(self.keys, self._sizes))
+        return (codes << self._shifts).astype(np.int32)
+
+    def _keys_of(self, codes: Codes) -> Numbers:
+        """Return the key of each row; keys ascend as combinations do."""
+        return np.ravel_multi_index([*(codes >> self._shifts).T], self._sizes)
 
 
 def cut_regions(
@@ -348,21 +334,15 @@ def cut_regions(
 class Assignment:
     """The region of each row, given the number of equal rows before it; for regions of `cut_regions`."""
 
+    # All rows of the table, sorted by combination and then as they come, are cut into stretches of a region.
+
     def __init__(self, histogram: Histogram, regions: Sequence[tuple[Numbers, Numbers]]) -> None:
-        self.n_regions = len(regions)
-        self._histogram = histogram
-        self._region = np.zeros(len(histogram.keys), np.int32)  # the last region of each combination
-        shares: dict[int, list[tuple[int, int]]] = {}
-        times = np.bincount(np.concatenate([which for which, _ in regions]), minlength=len(histogram.keys))
-        for number, (which, rows) in enumerate(regions):
-            self._region[which] = number
-            for place in np.flatnonzero(times[which] > 1).tolist():
-                shares.setdefault(int(which[place]), []).append((number, int(rows[place])))
-        self._split = np.array(sorted(shares), np.int64)  # combinations in several regions
-        self._shares = [
-            (np.array([number for number, _ in own]), np.cumsum([rows for _, rows in own]))
-            for own in map(shares.__getitem__, self._split.tolist())
-        ]
+        self.n_regions, self._histogram = len(regions), histogram
+        which, rows = (np.concatenate(own) for own in zip(*regions, strict=True))
+        region = np.repeat(np.arange(self.n_regions), [len(own) for own, _ in regions])
+        order = np.lexsort((region, which))
+        self._region, self._ends = region[order].astype(np.int32), np.cumsum(rows[order])
+        self._split = np.flatnonzero(np.bincount(which) > 1)  # combinations in several regions
 
     @property
     def none(self) -> Numbers:
@@ -371,18 +351,14 @@ class Assignment:
 
     def count(self, codes: Codes) -> Numbers:
         """Return the number of rows with each combination that is in several regions."""
-        return np.bincount(self._histogram.find(codes), minlength=len(self._region))[self._split]
+        return np.bincount(self._histogram.find(codes), minlength=len(self._histogram.keys))[self._split]
 
     def of(self, codes: Codes, before: Numbers) -> Codes:
         """Return the region of each row, given the counts of all rows before them."""
-        which = self._histogram.find(codes)
-        regions = self._region[which]
-        for place in np.flatnonzero(np.isin(self._split, which)).tolist():
-            rows = np.flatnonzero(which == self._split[place])
-            numbers, ends = self._shares[place]
-            ranks = before[place] + np.arange(len(rows))
-            regions[rows] = numbers[np.searchsorted(ends, ranks, side="right")]
-        return regions
+        which, places = self._histogram.find(codes), offsets_of(self._histogram.rows)
+        places[self._split] += before
+        ranks = pd.Series(which).groupby(which).cumcount().to_numpy()
+        return self._region[np.searchsorted(self._ends, places[which] + ranks, side="right")]
 
 
 # --- Counts and rows of a part
@@ -397,8 +373,7 @@ class Counts(NamedTuple):
     @classmethod
     def of(cls, codes: Codes, itemsets: Itemsets | None, sizes: Sequence[int]) -> Counts:
         """Count a part, given the number of values of each column."""
-        histogram, held = Histogram(sizes, coarse=True), np.zeros(2**HASH_BITS, np.int64)
-        histogram.add(codes)
+        histogram, held = Histogram.of(codes, itemsets, sizes, coarse=True), np.zeros(2**HASH_BITS, np.int64)
         if itemsets is not None:
             held += sums(first_bits(hash_rows(itemsets)), count_pairs(itemsets), len(held))
         return cls(histogram, held)
@@ -455,9 +430,11 @@ class Drawn(NamedTuple):
     within: Numbers  # number of the pair among those of its row
 
 
-def assign_regions(table: QuasiTable, counts: Counts, most: int) -> Assignment:
-    """Cut a table into regions of a maximum number of rows."""
-    return Assignment(counts.histogram, cut_regions(table.attributes, counts.histogram, most))
+def look_near(
+    codes: Codes, itemsets: Itemsets | None, sample: PairSample, assignment: Assignment
+) -> tuple[NearRows, Numbers]:
+    """Return the rows of a part that may have a sampled pair, and the counts before the next part."""
+    return sample.rows(itemsets), assignment.count(codes)
 
 
 @frozen
@@ -465,7 +442,7 @@ class SplitPart:
     """The rows of a part by region."""
 
     rows: pa.Table  # as codes, sorted by region
-    order: Numbers  # place of each of them in the part
+    places: NDArray[np.int32]  # place of each row of the part among them
     counts: Numbers  # number of rows of each region
     pairs: Codes  # sampled pairs of the part, shape (pairs, 2)
 
@@ -481,7 +458,8 @@ class SplitPart:
         region_of = assignment.of(codes, before)
         order = np.argsort(region_of, kind="stable")  # rows of a region keep their order
         counts = np.bincount(region_of, minlength=assignment.n_regions)
-        return cls(pa.table(columns).take(pa.array(order)), order, counts, pairs)
+        places = inverse_order(order).astype(np.int32)
+        return cls(pa.table(columns).take(pa.array(order)), places, counts, pairs)
 
 
 _NO_PAIRS: Codes = np.empty((0, 2), np.int32)
@@ -491,8 +469,3 @@ def count_drawn(pairs: Sequence[Codes]) -> tuple[Codes, Numbers]:
     """Return the distinct pairs of all parts, and how often each was sampled."""
     codes, times = np.unique(np.concatenate([_NO_PAIRS, *pairs]), axis=0, return_counts=True)
     return codes, times
-
-
-def in_order(released: pa.Table, order: Numbers) -> pa.Table:
-    """Return the released rows of a part in their order, given those sorted by region."""
-    return released.take(pa.array(inverse_order(order)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -28,9 +29,9 @@ def encoded(values):
 
 
 def assigned(table, parts, most, *, coarse=False):
-    histogram = Histogram([each.n_values for each in table.attributes], coarse=coarse)
-    for part in parts:
-        histogram.add(table.codes[part])
+    sizes = [each.n_values for each in table.attributes]
+    counted = (Histogram.of(table.codes[part], None, sizes, coarse=coarse) for part in parts)
+    histogram = reduce(Histogram.merge, counted)
     regions = cut_regions(table.attributes, histogram, most)
     assignment = Assignment(histogram, regions)
     found, before = [], assignment.none
@@ -70,10 +71,9 @@ def test_widest_column_is_cut():
 
 
 def test_too_many_combinations_are_counted_together():
-    histogram = Histogram([10**9] * 3)
-    assert not histogram.is_exact
     codes = np.array([[0, 5, 9], [10**9 - 1] * 3, [0, 5, 9]], np.int32)
-    histogram.add(codes)
+    histogram = Histogram.of(codes, None, [10**9] * 3)
+    assert not histogram.is_exact
     assert histogram.rows.tolist() == [2, 1]
     assert (histogram.combinations() <= codes[[0, 1]]).all()
     assert Histogram([10**9, 10**9]).is_exact
