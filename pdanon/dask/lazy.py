@@ -131,11 +131,6 @@ class Origin(NamedTuple):
     sources: tuple[str, ...]  # directories and URIs that the input was read from, as far as Dask knows them
     recount: Callable[[dd.DataFrame, Guarantee], Audit]  # audits a frame with the columns of the release
 
-    @classmethod
-    def of(cls, frame: dd.DataFrame, recount: Callable[[dd.DataFrame, Guarantee], Audit]) -> Origin:
-        """Find the sources of a frame."""
-        return cls(tuple(sorted(set(_find_sources(frame)))), recount)
-
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class LazyRelease(Distant):
@@ -230,7 +225,27 @@ class LazyRelease(Distant):
         ...     [path.name for path in paths]
         ['part-00000.parquet', 'part-00001.parquet']
         """
-        return write_release(self.frame, self.rows, self.guarantee, self.origin, target)
+        place = locate_target(check_path(target, "target"))
+        if isinstance(place, Path):
+            check_name(place)
+        check_target(place, *map(ParquetTree.of_directory, self.origin.sources))
+        names = [f"part-{number:05}.parquet" for number in range(self.frame.npartitions)]
+        with lock_target(place), shared_target(place) as draft:
+            paths, write = [os.fspath(join_name(draft, name)) for name in names], dask.delayed(_write_part)
+            parts = zip(self.frame.to_delayed(), paths, strict=True)
+            written = compute([write(part, path, os.fspath(place)) for part, path in parts])
+            _check_parts(written, self.rows, os.fspath(place))
+            meta = compute(dask.delayed(read_parquet)(paths[0]).head(0))
+            frame = dd.from_map(read_parquet, paths, meta=meta, enforce_metadata=False)
+            audit = self.origin.recount(frame, self.guarantee)
+            if not audit.holds:
+                raise GuaranteeError(
+                    "the written files do not have the guarantee of the release and are withheld",
+                    got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
+                    hint="if the input may have changed, persist the frame first; else please report it: "
+                    "this is a defect of pdanon",
+                )
+        return tuple(join_name(place, name) for name in names)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.frame, self.mapping))
@@ -277,7 +292,7 @@ class Original(Writer[Any, Draft, LazyRelease]):
         self, draft: Draft, facts: Facts, recount: Callable[[dd.DataFrame, Guarantee], Audit], **own: Any
     ) -> LazyRelease:
         """Return the result for the caller, given the audit of the columns of a written release."""
-        origin = Origin.of(self.frame, recount)
+        origin = Origin(tuple(sorted(set(_find_sources(self.frame)))), recount)
         return LazyRelease(draft.frame, **facts.of_distant(draft.n_rows), origin=origin, **own)
 
 
@@ -329,32 +344,6 @@ def _encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: 
 
 
 # --- Directories of Parquet files, written whole or not at all
-
-
-def write_release(
-    frame: dd.DataFrame, n_rows: int, guarantee: Guarantee, origin: Origin, target: str | os.PathLike[str]
-) -> tuple[Path | str, ...]:
-    """Write a release, as `LazyRelease.to_parquet`."""
-    place = locate_target(check_path(target, "target"))
-    if isinstance(place, Path):
-        check_name(place)
-    check_target(place, *map(ParquetTree.of_directory, origin.sources))
-    names = [f"part-{number:05}.parquet" for number in range(frame.npartitions)]
-    with lock_target(place), shared_target(place) as draft:
-        paths, write = [os.fspath(join_name(draft, name)) for name in names], dask.delayed(_write_part)
-        parts = zip(frame.to_delayed(), paths, strict=True)
-        written = compute([write(part, path, os.fspath(place)) for part, path in parts])
-        _check_parts(written, n_rows, os.fspath(place))
-        meta = compute(dask.delayed(read_parquet)(paths[0]).head(0))
-        audit = origin.recount(dd.from_map(read_parquet, paths, meta=meta, enforce_metadata=False), guarantee)
-        if not audit.holds:
-            raise GuaranteeError(
-                "the written files do not have the guarantee of the release and are withheld",
-                got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
-                hint="if the input may have changed, persist the frame first; else please report it: this is "
-                "a defect of pdanon",
-            )
-    return tuple(join_name(place, name) for name in names)
 
 
 class _WrittenPart(NamedTuple):

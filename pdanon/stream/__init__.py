@@ -33,10 +33,9 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path
 from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
-from pdanon.stream.list_files import ListFiles, collapse_files
+from pdanon.stream.list_files import ByPerson, ListFiles, by, collapse_files
 from pdanon.stream.quasi_files import ClassFiles, TableFiles, workspace
 from pdanon.stream.streamed import Streamed, expect_unchanged, first_rows, open_paths
-from pdanon.stream.unit_files import ByPerson, by
 
 __all__ = ["ByPerson", "Streamed", "anonymize", "attack", "audit", "by", "from_long", "profile", "risk"]
 
