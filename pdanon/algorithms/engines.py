@@ -240,7 +240,7 @@ def _with_labels(decision: ListDecision, labels: Labels) -> ListDecision:
 
 
 def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
-    """Return a decision with the recoding of other rows; its transactions are dropped."""
+    """Extract the recoding of other rows from a decision; the transactions are dropped."""
     itemsets, recoding = decision.rows.columns.itemsets, decision.rows.recoding
     is_same = recoding.labels.type == itemsets.vocabulary.type  # not if items are joined
     keeps_type = ALGORITHMS[algorithm].keeps_type and is_same
@@ -452,11 +452,6 @@ class Units:
             raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
         return cls(unit, item, check_flag(counts, "counts"))
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """The parameters for a result."""
-        return asdict(self)
-
     def check_parameters(self, parameters: dict[str, Any]) -> None:
         """Remove ``keep``, and refuse parameters that need all lines at once, or another column."""
         if parameters.pop("keep", ()):
@@ -500,7 +495,7 @@ def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[Uni
         published = decision.rows.publish(found.itemsets)
         assert published is not None  # all items were counted
         rows, _ = lines_of(Itemsets.from_arrow(published.to_arrow(), repeats=True))
-    parameters = {**decision.parameters, **units.parameters}
+    parameters = {**decision.parameters, **asdict(units)}
     return replace(decision.with_rows(UnitLines.of(rows, weights)), parameters=parameters)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial, wraps
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -154,16 +155,18 @@ def anonymize(
     >>> result.frame.txanon.audit(result.guarantee).holds
     True
     """
-    return _release(frame, None, column, max_loss, keep, request)
+    return _release(frame, None, column, max_loss=max_loss, keep=keep, **request)
 
 
 def _release(
     frame: dd.DataFrame,
     algorithm: str | None,
     column: Hashable | None,
-    max_loss: Mapping[str, float] | None,
-    keep: Sequence[Hashable],
-    parameters: dict[str, Any],
+    /,
+    *,
+    max_loss: Mapping[str, float] | None = None,
+    keep: Sequence[Hashable] = (),
+    **parameters: Any,
 ) -> LazyRelease:
     """Release a frame by an algorithm, or without one by that which loses least on a sample."""
     most = check_max_loss(max_loss)
@@ -402,15 +405,8 @@ def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease
     """Return an algorithm as a method."""
 
     @wraps(function)
-    def method(
-        self: TxanonAccessor,
-        column: Hashable | None = None,
-        *,
-        max_loss: Mapping[str, float] | None = None,
-        keep: Sequence[Hashable] = (),
-        **parameters: Any,
-    ) -> LazyRelease:
-        return _release(self._obj, function.__name__, column, max_loss, keep, parameters)
+    def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
+        return _release(self._obj, function.__name__, column, **parameters)
 
     return method
 
@@ -449,7 +445,8 @@ class ItemsetAccessor:
     @property
     def lengths(self) -> dd.Series:
         """Number of distinct items of each row; NA for a missing row."""
-        return self._obj.map_partitions(_lengths, meta=_lengths(self._obj._meta))
+        read = attrgetter("itemset.lengths")
+        return self._obj.map_partitions(read, meta=read(self._obj._meta))
 
     def contains(self, itemset: Iterable[Any]) -> dd.Series:
         """Return for each row whether it has all of the given items; a missing row has none.
@@ -483,10 +480,6 @@ class ItemsetAccessor:
 
     def _transactions(self) -> ListColumns:
         return count_transactions(self._obj.to_frame("items"), ["items"])
-
-
-def _lengths(part: pd.Series[Any]) -> Any:
-    return part.itemset.lengths
 
 
 def _contains(part: pd.Series[Any], itemset: Iterable[Any]) -> Any:

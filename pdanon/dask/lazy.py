@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from importlib.metadata import version
 from math import isqrt
 from pathlib import Path
@@ -324,23 +325,17 @@ class PartColumns(NamedTuple):
 
     def read(self, part: pd.DataFrame, number: int, read: Reader = Itemsets.from_series) -> list[Itemsets]:
         """Encode the list columns of a partition, with items of the types of the frame."""
-        columns = (part.iloc[:, place] for place in label_positions(part, self.lists))
-        pairs = zip(columns, self.kinds, strict=True)
-        return [_encode_lists(column, kind, number, read) for column, kind in pairs]
-
-
-def _encode_lists(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
-    """Encode a column of a partition, with items of a given type."""
-    itemsets = read_part(lambda: read(column), f"partition {number}")
-    if not itemsets.n_items:  # an empty partition may have any type
-        return replace(itemsets, vocabulary=pa.array([], kind))
-    if itemsets.vocabulary.type != kind:
-        raise ItemsetDtypeError(
-            "the items of a partition have another type than those of the frame",
-            where=f"partition {number}",
-            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
-        )
-    return itemsets
+        where, found = f"partition {number}", []
+        for place, kind in zip(label_positions(part, self.lists), self.kinds, strict=True):
+            itemsets = read_part(partial(read, part.iloc[:, place]), where)
+            if not itemsets.n_items:  # an empty partition may have any type
+                itemsets = replace(itemsets, vocabulary=pa.array([], kind))
+            if itemsets.vocabulary.type != kind:
+                what = "the items of a partition have another type than those of the frame"
+                got = f"items of type {itemsets.vocabulary.type} instead of {kind}"
+                raise ItemsetDtypeError(what, where=where, got=got)
+            found.append(itemsets)
+        return found
 
 
 # --- Directories of Parquet files, written whole or not at all

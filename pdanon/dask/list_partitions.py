@@ -64,7 +64,6 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, check_max_loss, recount, release
-from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unit_release import UnitLines
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
 
@@ -281,7 +280,7 @@ class ByPerson:
 
     def anonymize(self, *, max_loss: Mapping[str, float] | None = None, **request: Any) -> LazyRelease:
         """Release the lines by the algorithm that loses least on a sample; parameters as in `anonymize`."""
-        return self._release(None, max_loss, request)
+        return self._release(None, max_loss=max_loss, **request)
 
     @called_by_name
     def audit(self, guarantee: Guarantee) -> Audit:
@@ -311,7 +310,7 @@ class ByPerson:
         return measure_risk(rows, k, m, sensitive)
 
     def _release(
-        self, algorithm: str | None, max_loss: Mapping[str, float] | None, parameters: dict[str, Any]
+        self, algorithm: str | None, /, *, max_loss: Mapping[str, float] | None = None, **parameters: Any
     ) -> LazyRelease:
         self._units.check_parameters(parameters)
         lines = _LinePartitions(self._frame, RecodedColumns(), self._units)
@@ -326,23 +325,16 @@ def measure_risk(rows: Itemsets, k: int, m: int, sensitive: Sequence[Any] | None
         return risk_of(rows, k=k, m=m)
 
 
-def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
-    """Return an algorithm as a method."""
-
-    @wraps(function)
-    def method(
-        self: ByPerson, *, max_loss: Mapping[str, float] | None = None, **parameters: Any
-    ) -> LazyRelease:
-        return self._release(function.__name__, max_loss, parameters)
-
-    return method
-
-
 @watch
 def _offer(record: Algorithm) -> None:
     """Add a method for an algorithm that recodes the sets of persons."""
+
+    @wraps(record.function)
+    def method(self: ByPerson, **parameters: Any) -> LazyRelease:
+        return self._release(record.name, **parameters)
+
     if record.takes_persons:
-        setattr(ByPerson, record.name, _as_method(record.function))
+        setattr(ByPerson, record.name, method)
 
 
 @frozen

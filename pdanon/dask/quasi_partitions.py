@@ -97,7 +97,7 @@ class TablePartitions(Original):
 
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable]:
         """Read the rows, and decide region by region, on the workers."""
-        rows = _PartitionRows.read(self.frame, self.parts)
+        rows = _PartitionRows(self.frame, self.parts)
         with progress_bar(name, "steps") as report:
             return decide_table(rows, name, given, rows.share, report)
 
@@ -147,24 +147,18 @@ class _Encoded:
 class _PartitionRows:
     """The rows of a Dask DataFrame as numbers, with all values and items on the client."""
 
-    # ``encoded`` are the partitions, on workers.
-
-    def __init__(self, encoded: list[Any], values: TableValues, n_rows: int, digests: list[str]) -> None:
-        self.values, self.n_rows, self.digests = values, n_rows, digests
-        self._encoded = encoded
+    def __init__(self, frame: dd.DataFrame, columns: PartColumns) -> None:
+        self._encoded = persist(each_part(_encode, frame[columns.labels], columns))
+        values = merge_parts([each.values for each in self._encoded], TableValues.join)
+        facts = [(each.n_rows, each.digest) for each in self._encoded]
+        self.values, known = compute((values, facts))
+        n_rows, digests = zip(*known, strict=True)
+        self.n_rows, self.digests = sum(n_rows), [*digests]
+        # After `split`:
+        self.storages: list[MemoryStorage] = []  # the number of rows of each region
         self._stored: list[tuple[slice, Any]] = []  # adjacent regions, and the storage of each, on a worker
         self._places: list[Any] = []  # of the rows of each partition, sorted by region
         self._counts: NDArray[np.int32]  # rows of each partition in each region
-        self.storages: list[MemoryStorage] = []  # the number of rows of each region
-
-    @classmethod
-    def read(cls, frame: dd.DataFrame, columns: PartColumns) -> _PartitionRows:
-        """Encode the partitions."""
-        encoded = persist(each_part(_encode, frame[columns.labels], columns))
-        values = merge_parts([each.values for each in encoded], TableValues.join)
-        found, facts = compute((values, [(each.n_rows, each.digest) for each in encoded]))
-        n_rows, digests = zip(*facts, strict=True)
-        return cls(encoded, found, sum(n_rows), [*digests])
 
     def each(self, function: Callable[..., Any], encoder: Encoder, *shared: Any) -> list[Any]:
         """Apply a function to each part, with further arguments."""

@@ -52,11 +52,14 @@ def release_units(
     """Release the rows of units."""
     # ``recode``: recodes a frame with one row per unit: the set of its items. ``counts``: whether each line
     # with an item is published, instead of the distinct ones. ``keep``: columns to publish beside the items.
-    columns = table.frame.columns
-    release = _UnitRelease(table, _kept_columns(table, keep), counts)
-    result = release.publish(recode(table.gather()))
+    columns, kept = table.frame.columns, label_positions(table.frame, keep)
+    if table.column in kept:
+        hint = "leave it out of keep: its labels are published"
+        raise ParameterError("the column of items is recoded", where="keep", hint=hint)
+    refuse_published_persons([columns[table.unit]], keep)
+    result = _UnitRelease(table, sorted(kept), counts).publish(recode(table.gather()))
     item = columns[table.column] if table.is_long else None
-    parameters = {"unit": columns[table.unit], "item": item, "counts": release.counts}
+    parameters = {"unit": columns[table.unit], "item": item, "counts": counts}
     return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(keep)})
 
 
@@ -75,16 +78,6 @@ def rename_units(
     frame = release.to_frame(rows, {place: table.frame.iloc[:, place] for place in table.others})
     release.audit(guarantee, frame, counts or (table.is_long and not table.others))
     return frame
-
-
-def _kept_columns(table: UnitTable, keep: Sequence[Hashable]) -> list[int]:
-    """Return the positions of the columns to keep."""
-    positions = label_positions(table.frame, keep)
-    if table.column in positions:
-        hint = "leave it out of keep: its labels are published"
-        raise ParameterError("the column of items is recoded", where="keep", hint=hint)
-    refuse_published_persons([table.frame.columns[table.unit]], keep)
-    return sorted(positions)
 
 
 @frozen
