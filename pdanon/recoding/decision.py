@@ -196,13 +196,10 @@ def labels_to_suppress(
         class_of = np.zeros(itemsets.n_rows, np.int64)
     counts = sums(class_of[emptied], weights[emptied], int(class_of.max(initial=0)) + 1)
     few = (counts > 0) & (counts < k)
-    rows = np.flatnonzero(labelled & few[class_of])
-    rows = rows[np.argsort(class_of[rows], kind="stable")]
-    starts = np.flatnonzero(np.diff(class_of[rows])) + 1
-    gone = [np.zeros(0, np.int64)]
-    for own in filter(len, np.split(rows, starts)):
-        there = int(counts[class_of[own[0]]])
-        gone.append(_cheapest_of(itemsets, own, units, weights, k - there))
+    rows, gone = np.flatnonzero(labelled & few[class_of]), [np.zeros(0, np.int64)]
+    for number, own in pd.Series(rows).groupby(class_of[rows]):
+        need = k - int(counts[number])
+        gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, need))
     return np.concatenate(gone)
 
 
@@ -223,14 +220,11 @@ def _cheapest_of(
 ) -> Numbers:
     """Return labels to suppress so that at least ``need`` of the rows are empty."""
     places = itemsets.places(rows)
-    offsets = offsets_of(itemsets.lengths[rows])
     shown = units[places] >= 0
-    offsets = offsets_of(shown)[offsets]
-    names, codes = np.unique(units[places[shown]], return_inverse=True)
-    first = np.full(len(names), itemsets.n_items)  # labels are ordered by their first items
-    np.minimum.at(first, codes, itemsets.codes[places[shown]])
-    order = np.lexsort((names, first))
-    names, codes = names[order], np.argsort(order)[codes]
+    offsets, places = offsets_of(shown)[offsets_of(itemsets.lengths[rows])], places[shown]
+    labels = units[places]
+    names = pd.unique(labels[np.lexsort((labels, itemsets.codes[places]))])  # by their first items
+    codes = pd.Index(names).get_indexer(labels)
     occurrences = sums(codes, np.repeat(weights[rows], np.diff(offsets)), len(names))
     index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
     index = index.recode(np.arange(len(names)), len(names)).distinct()  # each label once in a row

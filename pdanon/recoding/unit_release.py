@@ -168,10 +168,7 @@ class _UnitRelease:
     def _at_risk(self, guarantee: Guarantee, rows: UnitRows, values: _Values, counts: bool) -> int:
         """Count the units at risk if an attacker knows labels and values."""
         label = self.table.frame.columns[self.table.column]
-        if values:
-            return audit_rows(guarantee, label, rows, [*values.values()], counts).rows_at_risk
-        lists = pd.DataFrame({label: rows.gather(repeats=counts).to_pandas()})
-        return guarantee.audit(lists, label).rows_at_risk
+        return audit_rows(guarantee, label, rows, [*values.values()], counts).rows_at_risk
 
     def _exposures(self, guarantee: Guarantee, rows: UnitRows, values: _Values) -> list[str]:
         """Describe how many units are at risk by how often, by each column, and by all of them."""
@@ -390,13 +387,10 @@ def lines_of(bags: Itemsets) -> tuple[UnitRows, bool]:
 
 def label_column(rows: UnitRows, order: Numbers, is_long: bool) -> Any:
     """Return the column of labels: lists, or the label of each line."""
-    bags = rows.bags.take(order)
     if not is_long:
-        return bags.to_pandas()
-    has_label = bags.lengths > 0
-    codes = np.full(len(order), -1)
-    codes[has_label] = bags.codes
-    labels = bags.vocabulary.take(pa.array(codes, mask=~has_label))
+        return rows.bags.take(order).to_pandas()
+    codes = label_ranks(rows, is_long)[order] - 1
+    labels = rows.bags.vocabulary.take(pa.array(codes, mask=codes < 0))
     return pd.arrays.ArrowExtensionArray(labels)
 
 
