@@ -37,7 +37,7 @@ from pdanon.algorithms.engines import plan, suffices
 from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, PairCounts
+from pdanon.itemsets.encoded_columns import PairCounts
 from pdanon.itemsets.mapping import label_members
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding import unit_release
@@ -1099,8 +1099,8 @@ def test_lemma_pairs_decide(rows, one, other, same):
     assert across == sum(bool(row & one) and bool(row & other) for row in rows)
 
     # A release by pairs, and by the rows that are asked for, is that by all rows.
-    itemsets, counts = Itemsets.from_series(frame_of(table)["items"]), PairCounts()
-    counts.add(ListColumns(itemsets))
+    itemsets = Itemsets.from_series(frame_of(table)["items"])
+    counts = PairCounts.of(itemsets)
     for m in (1, 2, 3):
         assert suffices("pcta", {"guarantee": pdanon.KmAnonymity(2, m)}) == (m < 3)
     result = infeasible(frame_of(table).txanon.pcta, k=2, m=2)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, compact
 from pdanon.itemsets.columns import with_column
 from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.equality import DistinctRows
@@ -183,51 +184,47 @@ _ROW, _OCCURRENCE = 24, 16  # bytes in an index of supports
 Gathered: TypeAlias = "ListColumns | PairCounts"  # of one column
 
 
+@frozen
 class PairCounts:
     """Supports of the items and pairs of some rows, and their number."""
 
-    # Memory: 12 bytes per pair of items that occurs, three times that while counts are added.
+    # Memory: 12 bytes per pair of items that occurs, three times that while counts are merged.
 
-    def __init__(self) -> None:
-        self.n_rows = 0  # empty and missing ones included
-        self.n_missing = 0
-        self.lengths = np.zeros(1, np.int64)  # number of rows by length
-        self._items: pa.Array | None = None
-        self._singles = np.zeros(0, np.int64)
-        # Supports as an upper triangular matrix.
-        self._pairs: Any = csr(np.empty(0, np.int32), np.zeros(1, np.int64), 0, np.empty(0, np.int64))
+    n_rows: int  # empty and missing ones included
+    n_missing: int
+    lengths: Numbers  # number of rows by length
+    items: pa.Array  # those that occur, in the order of their numbers
+    singles: Numbers  # supports of items
+    pairs: Any  # supports as an upper triangular matrix
 
-    @property
-    def items(self) -> pa.Array:
-        """The items that occur, in the order of their numbers."""
-        return pa.array([], pa.string()) if self._items is None else self._items
+    @classmethod
+    def of(cls, rows: Itemsets) -> PairCounts:
+        """Count rows, which may have weights."""
+        index = SupportIndex.of(rows)
+        lengths = np.bincount(rows.lengths, index.weights, 1).astype(np.int64)
+        n_missing = index.n_rows - rows.n_present
+        return cls(index.n_rows, n_missing, lengths, rows.vocabulary, index.singles, _matrix(index))
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of distinct pairs that occur."""
-        return int(self._pairs.nnz)
-
-    def add(self, batch: Gathered) -> None:
-        """Add the rows of a batch, which may have weights, or the counts of other rows."""
-        counts = batch if isinstance(batch, PairCounts) else _count(batch.itemsets)
-        self._items, numbers = number_items(counts.items, self._items)
-        self.n_rows += counts.n_rows
-        self.n_missing += counts.n_missing
-        self.lengths = np.pad(self.lengths, (0, max(len(counts.lengths) - len(self.lengths), 0)))
-        self.lengths[: len(counts.lengths)] += counts.lengths
-        self._singles = np.pad(self._singles, (0, len(self.items) - len(self._singles)))
-        self._singles[numbers] += counts._singles
-        self._pairs.resize(len(self.items), len(self.items))
-        self._pairs = self._pairs + _renumber(counts._pairs, numbers, len(self.items))
+    def merge(self, other: PairCounts) -> PairCounts:
+        """Return the counts of both rows."""
+        items, numbers = number_items(other.items, self.items)
+        n, own = len(items), self.pairs
+        offsets = np.pad(own.indptr, (0, n - len(self.items)), mode="edge")
+        pairs = csr(own.indices, offsets, n, own.data) + _renumber(other.pairs, numbers, n)
+        singles = np.pad(self.singles, (0, n - len(self.items)))
+        singles[numbers] += other.singles
+        few, many = sorted((self.lengths, other.lengths), key=len)
+        lengths = many + np.pad(few, (0, len(many) - len(few)))
+        n_rows, n_missing = self.n_rows + other.n_rows, self.n_missing + other.n_missing
+        return PairCounts(n_rows, n_missing, lengths, items, singles, pairs)
 
     def sort(self) -> PairCounts:
-        """Number the items in ascending order, as in the vocabulary of `Itemsets`; return the same object."""
+        """Number the items in ascending order, as in the vocabulary of `Itemsets`."""
         rank, vocabulary = compact(np.arange(len(self.items), dtype=np.int32), self.items)
-        singles = np.empty_like(self._singles)
-        singles[rank] = self._singles
-        self._items, self._singles = vocabulary, singles
-        self._pairs = _renumber(self._pairs, rank, len(vocabulary))
-        return self
+        singles = np.empty_like(self.singles)
+        singles[rank] = self.singles
+        pairs = _renumber(self.pairs, rank, len(vocabulary))
+        return replace(self, items=vocabulary, singles=singles, pairs=pairs)
 
     def columns(self, known: SupportIndex | None = None) -> ListColumns:
         """Return rows with the same supports of items and pairs, and the same number of missing rows."""
@@ -238,11 +235,11 @@ class PairCounts:
         n = len(self.items)
         if known is None:
             known = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), n)
-        others = self._pairs - _matrix(known)
+        others = self.pairs - _matrix(known)
         others.eliminate_zeros()
         others = others.tocoo()
         first, second = others.row, others.col
-        singles = self._singles - known.singles - others.sum(axis=0) - others.sum(axis=1)
+        singles = self.singles - known.singles - others.sum(axis=0) - others.sum(axis=1)
         items = np.flatnonzero(singles).astype(np.int32)
         codes = np.concatenate((known.codes, np.column_stack((first, second)).ravel(), items)).astype(
             np.int32
@@ -265,32 +262,23 @@ def gather(batches: Iterable[Gathered], n_rows: int = 0) -> Gathered:
     # weights and the order of first appearance. ``n_rows`` is the number of all rows, if it is known.
     rows, counts, few = CollapsedRows(1), None, MANY_ROWS if n_rows < MANY_ROWS else FIRST_ROWS
     for batch in batches:
-        if counts is None and isinstance(batch, PairCounts):
-            counts = _count(rows.columns().itemsets) if len(rows) else PairCounts()
-            rows = CollapsedRows(1)
-        if counts is not None:
-            counts.add(batch)
-        elif isinstance(batch, ListColumns):
-            rows.add(batch.columns)
-            if len(rows) > few:
-                few, counts = 2 * len(rows), _if_smaller(rows.columns().itemsets)
-                rows = rows if counts is None else CollapsedRows(1)
+        if counts is not None or isinstance(batch, PairCounts):
+            own = batch if isinstance(batch, PairCounts) else PairCounts.of(batch.itemsets)
+            before = PairCounts.of(rows.columns().itemsets) if len(rows) else counts
+            counts, rows = own if before is None else before.merge(own), CollapsedRows(1)
+            continue
+        rows.add(batch.columns)
+        if len(rows) > few:
+            few, counts = 2 * len(rows), _if_smaller(rows.columns().itemsets)
+            rows = rows if counts is None else CollapsedRows(1)
     return rows.columns() if counts is None else counts
 
 
 def _if_smaller(rows: Itemsets) -> PairCounts | None:
     """Return the counts of rows if their index needs half the memory of that of the rows, or less."""
-    counts = _count(rows)
+    counts = PairCounts.of(rows)
     own = _ROW * rows.n_rows + _OCCURRENCE * len(rows.codes)
-    return counts if 2 * (_ROW + 2 * _OCCURRENCE) * counts.n_pairs <= own else None
-
-
-def _count(rows: Itemsets) -> PairCounts:
-    index, counts = SupportIndex.of(rows), PairCounts()
-    counts.n_rows, counts.n_missing = index.n_rows, index.n_rows - rows.n_present
-    counts.lengths = np.bincount(rows.lengths, index.weights).astype(np.int64)
-    counts._items, counts._singles, counts._pairs = rows.vocabulary, index.singles, _matrix(index)
-    return counts
+    return counts if 2 * (_ROW + 2 * _OCCURRENCE) * counts.pairs.nnz <= own else None
 
 
 def _matrix(index: SupportIndex) -> Any:

@@ -197,7 +197,8 @@ def labels_to_suppress(
     counts = sums(class_of[emptied], weights[emptied], int(class_of.max(initial=0)) + 1)
     few = (counts > 0) & (counts < k)
     rows, gone = np.flatnonzero(labelled & few[class_of]), [np.zeros(0, np.int64)]
-    for number, own in pd.Series(rows).groupby(class_of[rows]):
+    by_class: Any = pd.Series(rows).groupby(class_of[rows])
+    for number, own in by_class:
         need = k - int(counts[number])
         gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, need))
     return np.concatenate(gone)
@@ -222,13 +223,13 @@ def _cheapest_of(
     places = itemsets.places(rows)
     shown = units[places] >= 0
     offsets, places = offsets_of(shown)[offsets_of(itemsets.lengths[rows])], places[shown]
-    labels = units[places]
-    names = pd.unique(labels[np.lexsort((labels, itemsets.codes[places]))])  # by their first items
-    codes = pd.Index(names).get_indexer(labels)
+    labels = pd.Index(units[places])
+    names = labels[np.lexsort((labels, itemsets.codes[places]))].unique()  # by their first items
+    codes = names.get_indexer(labels)
     occurrences = sums(codes, np.repeat(weights[rows], np.diff(offsets)), len(names))
     index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
     index = index.recode(np.arange(len(names)), len(names)).distinct()  # each label once in a row
-    return names[_cheapest(index, occurrences, need)]
+    return names.to_numpy()[_cheapest(index, occurrences, need)]
 
 
 def _cheapest(index: SupportIndex, occurrences: Numbers, need: int) -> NDArray[np.intp]:

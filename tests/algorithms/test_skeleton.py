@@ -2,6 +2,7 @@
 
 import weakref
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -18,7 +19,7 @@ from pdanon.algorithms.engines import Recoder, Request, plan, suffices
 from pdanon.errors import GuaranteeError, InfeasibleError
 from pdanon.itemsets import encoded_columns
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.encoded_columns import ListColumns, PairCounts, collapse_columns
+from pdanon.itemsets.encoded_columns import PairCounts, collapse_columns
 
 
 def draw(rng):
@@ -62,9 +63,7 @@ def decided(decide):
 
 
 def by_pairs(batches, algorithm, parameters, fetch=None):
-    counts = PairCounts()
-    for batch in batches:
-        counts.add(ListColumns(batch))
+    counts = reduce(PairCounts.merge, map(PairCounts.of, batches))
     return plan(algorithm, parameters).by_pairs(counts, fetch or (lambda request: map(request.find, batches)))
 
 

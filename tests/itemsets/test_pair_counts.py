@@ -1,5 +1,6 @@
 """Supports of pairs in place of rows: those of the rows, however they are divided."""
 
+from functools import reduce
 from itertools import pairwise
 
 import numpy as np
@@ -42,10 +43,9 @@ def test_counts_of_parts_are_those_of_all_rows(seed):
     rng = np.random.default_rng(seed)
     lists, parts = make(rng, length=rng.integers(1, 6)), int(rng.integers(1, 6))
     read = [Itemsets.from_arrow, encode_visible][seed % 2]
-    counts, other = PairCounts(), PairCounts()
-    for number, part in enumerate(columns(lists, parts, read)):
-        (other if number % 2 else counts).add(part)
-    counts.add(other)
+    own = [PairCounts.of(part.itemsets) for part in columns(lists, parts, read)]
+    each = [reduce(PairCounts.merge, half) for half in (own[::2], own[1::2]) if half]
+    counts = reduce(PairCounts.merge, each)
     whole = read(lists)
     if read is Itemsets.from_arrow:  # copies of an item have the same name
         assert supports(counts.sort().columns().itemsets) == supports(whole)
@@ -76,14 +76,12 @@ def test_pairs_replace_many_rows_only_if_they_are_fewer(monkeypatch):
     assert isinstance(found, ListColumns)  # more pairs than rows
     assert found.n_rows == 500
     assert gather(parts).itemsets.codes.tolist() == expected.itemsets.codes.tolist()
-    assert gather([]).n_rows == PairCounts().sort().columns().n_rows == 0
+    assert gather([]).n_rows == PairCounts.of(gather([]).itemsets).sort().columns().n_rows == 0
 
 
 def test_counts_are_not_changed_by_adding_them():
     rng = np.random.default_rng(1)
-    one, other = PairCounts(), PairCounts()
-    one.add(columns(make(rng, n_items=5), 1)[0])
+    one, other = (PairCounts.of(columns(make(rng, n_items=n), 1)[0].itemsets) for n in (5, 20))
     before = supports(one.sort().columns().itemsets)
-    other.add(one)
-    other.add(columns(make(rng, n_items=20), 1)[0])
+    one.merge(other), other.merge(one)
     assert supports(one.sort().columns().itemsets) == before
