@@ -5,7 +5,7 @@ The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from operator import attrgetter
 from typing import Any
@@ -32,7 +32,6 @@ from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.release import check_max_loss, release
-from pdanon.recoding.result import Anonymized
 from pdanon.recoding.unmodified_columns import RecodedColumns
 
 __all__ = [
@@ -401,16 +400,6 @@ class TxanonAccessor:
         return unknown_method("Dask has no such method", "ddf.txanon")(self, name)
 
 
-def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
-    """Return an algorithm as a method."""
-
-    @wraps(function)
-    def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
-        return _release(self._obj, function.__name__, column, **parameters)
-
-    return method
-
-
 for _function in (anonymize, audit, risk, attack, profile, apply_mapping, by):
     setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
@@ -418,7 +407,12 @@ for _function in (anonymize, audit, risk, attack, profile, apply_mapping, by):
 @watch
 def _offer(record: Algorithm) -> None:
     """Add a method for an algorithm."""
-    setattr(TxanonAccessor, record.name, _as_method(record.function))
+
+    @wraps(record.function)
+    def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
+        return _release(self._obj, record.name, column, **parameters)
+
+    setattr(TxanonAccessor, record.name, method)
 
 
 @extensions.register_series_accessor("itemset")

@@ -49,32 +49,24 @@ LISTS = "items"  # the column of lists in rows as numbers; others are numbered
 
 
 class ColumnValues:
-    """The distinct values of a column, and its categories if it has some."""
+    """The distinct values of a column, a missing one included, and its categories if it has some."""
 
     def __init__(self, field: pa.Field) -> None:
         self._field = field
         self._values = pa.array([], self._comparable(field.type))
         self._categories = self._values if pa.types.is_dictionary(field.type) else None
-        self._missing = False
-
-    @property
-    def n_values(self) -> int:
-        """Number of distinct values, without the missing one."""
-        return len(self._values)
 
     def add(self, column: pa.ChunkedArray) -> Codes:
-        """Add the values of a part, and return the number of each; -1 for a missing one."""
+        """Add the values of a part, and return the number of each."""
         column = _one_array(pa.chunked_array(column.chunks, column.type))
         if self._categories is not None:
             self._categories, _ = number_items(plain(column.dictionary, self._values.type), self._categories)
         column = plain(column, self._values.type)
-        missing = pc.is_null(column, nan_is_null=True).to_numpy(zero_copy_only=False)
-        coded = column.filter(pa.array(~missing)).dictionary_encode()
+        if pa.types.is_floating(column.type):
+            column = pc.if_else(pc.is_nan(column), None, column)
+        coded = column.dictionary_encode(null_encoding="encode")
         self._values, numbers = number_items(coded.dictionary, self._values)
-        self._missing |= bool(missing.any())
-        codes = np.full(len(column), -1, np.int32)
-        codes[~missing] = numbers[coded.indices.to_numpy()]
-        return codes
+        return numbers[coded.indices.to_numpy()]
 
     def _comparable(self, kind: pa.DataType) -> pa.DataType:
         """Return the type that stores values of a type, as `Itemsets` does in memory."""
@@ -91,11 +83,11 @@ class ColumnValues:
 
     def merge(self, other: ColumnValues, where: str) -> None:
         """Add the values of the same column of a part."""
-        self._missing |= other._missing
-        if not len(other._values) and other._categories is None:  # any type
+        if not other._has_type:
+            self._values, _ = number_items(other._values.cast(self._values.type), self._values)
             return
-        if not len(self._values) and self._categories is None:
-            self._field, self._values = other._field, other._values.slice(0, 0)
+        if not self._has_type:
+            self._field, self._values = other._field, self._values.cast(other._values.type)
             self._categories = None if other._categories is None else other._categories.slice(0, 0)
         kinds = [each.type for each in (self._values, other._values)]
         if kinds[0] != kinds[1] or (self._categories is None) != (other._categories is None):
@@ -111,22 +103,24 @@ class ColumnValues:
 
     def find(self, other: ColumnValues) -> Codes:
         """Return the number of each value of a part of the table."""
-        if not len(other._values):  # any type
-            return np.empty(0, np.int32)
-        return number_items(other._values, self._values)[1]
+        return number_items(other._values.cast(self._values.type), self._values)[1]
 
     def to_arrow(self, size: int) -> pa.Array:
-        """Return all values, a missing one last if there is one, and then copies of the last."""
-        n = len(self._values) + self._missing
-        places = np.minimum(np.arange(size), max(n - 1, 0))
-        taken = pa.array(places, mask=places >= len(self._values))
+        """Return all values, and then copies of the last."""
+        places = np.minimum(np.arange(size), max(len(self) - 1, 0))
+        taken = pa.array(places, mask=places >= len(self))
         if self._categories is None:
             return self._values.take(taken)
         codes = pc.index_in(self._values, value_set=self._categories).take(taken)
         return pa.DictionaryArray.from_arrays(codes, self._categories, ordered=self._field.type.ordered)
 
+    @property
+    def _has_type(self) -> bool:
+        """Whether a value or a category is known."""
+        return self._values.null_count < len(self) or self._categories is not None
+
     def __len__(self) -> int:
-        return len(self._values) + self._missing
+        return len(self._values)
 
 
 def value_frame(columns: Sequence[ColumnValues], schema: pa.Schema) -> pd.DataFrame:
@@ -190,11 +184,8 @@ class TableValues:
         return frame
 
     def places(self, own: TableValues) -> list[Codes]:
-        """Return the row of `frame` with each value of a part of the table, a missing one last."""
-        return [
-            np.append(column.find(part), column.n_values).astype(np.int64)
-            for column, part in zip(self._columns, own._columns, strict=True)
-        ]
+        """Return the row of `frame` with each value of a part of the table."""
+        return [column.find(part) for column, part in zip(self._columns, own._columns, strict=True)]
 
     def find_items(self, vocabulary: pa.Array) -> Codes | None:
         """Return the code of each item in a vocabulary."""
