@@ -102,7 +102,9 @@ class ColumnValues:
             self._categories, _ = number_items(other._categories, self._categories)
 
     def find(self, other: ColumnValues) -> Codes:
-        """Return the number of each value of a part of the table."""
+        """Return the number of each value of a part of the table, or of all parts."""
+        if other is self:
+            return np.arange(len(self), dtype=np.int32)
         return number_items(other._values.cast(self._values.type), self._values)[1]
 
     def to_arrow(self, size: int) -> pa.Array:
