@@ -65,7 +65,7 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, check_max_loss, recount, release
 from pdanon.recoding.unit_release import UnitLines
-from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
+from pdanon.recoding.unmodified_columns import RecodedColumns
 
 _Join: TypeAlias = Callable[[list[Any]], Gathered]  # merges the distinct rows of partitions
 
@@ -355,12 +355,6 @@ class _LinePartitions(Original):
     def audit(self, decision: Decision[UnitLines], draft: Draft) -> Audit:
         """Recount the persons."""
         return _recount_lines(self.units, draft.frame, decision.guarantee)
-
-    def check_unmodified(
-        self, draft: Draft, guarantee: Guarantee, judged: Sequence[Hashable]
-    ) -> UnmodifiedColumns:
-        """Return counts of no columns: there are no others."""
-        return UnmodifiedColumns()
 
     def result(self, draft: Draft, facts: Facts) -> LazyRelease:
         """Return the result for the caller, with the number of lines."""

@@ -396,6 +396,8 @@ class RecodedColumns(NamedTuple):
         self, first: pd.DataFrame, rows: int, guarantee: Guarantee, judged: Sequence[Hashable]
     ) -> UnmodifiedColumns:
         """Count the rows that other columns identify among the first ones of a release, and warn."""
+        if not self.labels:  # of lines, which have columns of persons and items only
+            return UnmodifiedColumns()
         quasi, lists, private = (label_positions(first, labels) for labels in self)
         judged = judged_columns(first, [*quasi, *lists, *private], judged)  # their values are known now
         return count_unmodified(first, lists, guarantee, judged, quasi=quasi, private=private, rows=rows)

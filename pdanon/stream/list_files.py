@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -44,7 +44,7 @@ from pdanon.itemsets.validation import check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, check_max_loss, recount, release
 from pdanon.recoding.unit_release import UnitLines
-from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns, check_max_risk
+from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
 from pdanon.stream.streamed import (
     Source,
     Streamed,
@@ -362,12 +362,6 @@ class _LineFiles(Source):
         _write(decision.rows, draft, names, str(self.units.unit))
         columns = read_units(ParquetTree.find(draft), self.units, as_shown=True, near=self.target)
         return check_recountable(decision.guarantee).recount(columns)
-
-    def check_unmodified(
-        self, draft: Path, guarantee: Guarantee, judged: Sequence[Hashable]
-    ) -> UnmodifiedColumns:
-        """Return counts of no columns: there are no others."""
-        return UnmodifiedColumns()
 
     def result(self, draft: Path, facts: Facts) -> Streamed:
         """Return the result for the caller, with the number of lines."""
