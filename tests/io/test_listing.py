@@ -322,7 +322,7 @@ def test_no_name_is_not_the_current_directory(root, tmp_path, monkeypatch, run):
     with pytest.raises(ParameterError, match="source names no file"):
         stream.pcta("", tmp_path / "out", k=2)
     code, _, err = run("anonymize", "--stream", "", str(tmp_path / "out"), "--algorithm", "pcta", "-k", "2")
-    assert (code, "source names no file" in err) == (2, True)
+    assert (code, "IN names no file" in err) == (2, True)
     assert stream.pcta(".", tmp_path / "out", k=2).rows == 3
 
 
