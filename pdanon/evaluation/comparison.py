@@ -38,8 +38,8 @@ from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.metrics.attack import check_sample, share_named
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import check_guarantee
+from pdanon.guarantees.models import Model
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
-from pdanon.guarantees.verdict import Model
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet

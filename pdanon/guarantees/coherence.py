@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import Breaches, likeliest_secrets, minimal_sets, secret_totals
+from pdanon.guarantees.models import Checks, ListModel
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
-from pdanon.guarantees.parameters import check_k, check_share, format_share
-from pdanon.guarantees.verdict import Audit, ListModel, add_emptied, count_emptied, threat_table
+from pdanon.guarantees.verdict import Audit, add_emptied, count_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_array
 from pdanon.itemsets.columns import names_column
@@ -24,6 +24,64 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count, format_positions
+
+# --- Efforts of learning items: an attacker knows itemsets up to a total effort
+
+_MOST = 2**31 - 1  # sums of efforts fit into 63 bits
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Efforts:
+    """The effort of learning that a person has an item; 1 for items that are not listed."""
+
+    # The paper announces such weights.
+
+    items: pa.Array  # distinct
+    values: Numbers
+
+    @classmethod
+    def of(cls, effort: Any) -> Efforts | None:
+        """Read a mapping or Series of items to positive integers; None stays."""
+        if effort is None or isinstance(effort, cls):
+            return effort
+        if not isinstance(effort, (Mapping, pd.Series)):
+            hint = "pass a dict or a Series: item -> positive integer"
+            raise ParameterError("effort must map items to integers", got=type(effort).__name__, hint=hint)
+        items = item_array(effort.keys(), "effort")
+        twice = len(items) - len(items.unique())
+        if twice:
+            got = f"{twice} of {len(items)} items are repeated"
+            raise ParameterError("effort lists an item twice", where="effort", got=got, hint="list each once")
+        hint = "pass whole numbers, such as 1 for easily known items and 3 for others"
+        given = effort.values() if isinstance(effort, Mapping) else effort.tolist()
+        values = [check_count(each, "an effort", least=1, most=_MOST, hint=hint) for each in given]
+        return cls(items, np.array(values, np.int64))
+
+    def __repr__(self) -> str:
+        return f"{len(self.values)} items"
+
+    def find(self, items: pa.Array) -> Numbers:
+        """Return the effort of each item."""
+        return np.append(self.values, 1)[find_items(items, self.items)]
+
+
+def most_items(efforts: Numbers, budget: int) -> int:
+    """Return the largest number of items with a total effort of at most a budget."""
+    return int(np.searchsorted(np.cumsum(np.sort(efforts)), budget, side="right"))
+
+
+def affordable(itemsets: ItemsetTable, efforts: Numbers, budget: int) -> Mask:
+    """Return whether the total effort of each itemset is at most a budget."""
+    totals = offsets_of(efforts[itemsets.codes])[itemsets.offsets]
+    return np.diff(totals) <= budget
+
+
+# --- The guarantee
+
+
+def private_items(private: Any) -> Any:
+    """Read ``private=``: return the label of a column unchanged, and items as `NamedItems`."""
+    return private if names_column(private) else NamedItems.of(private, "private")
 
 
 @constructed_by_name
@@ -90,16 +148,12 @@ class Coherence(ListModel):
     effort: Any = None
     mapping: Any = None
 
-    def __post_init__(self) -> None:
-        self._store(
-            h=check_share(self.h, "h"),
-            k=check_k(self.k),
-            p=check_count(self.p, "p", least=1),
-            private=private_items(self.private),
-            effort=Efforts.of(self.effort),
-        )
-        named = self.private if isinstance(self.private, NamedItems) else NamedItems.of([], "private")
-        self._store(mapping=MappedItems.of_named(self.mapping, named))
+    _checks: ClassVar[Checks] = {
+        "p": partial(check_count, name="p", least=1),
+        "private": private_items,
+        "effort": Efforts.of,
+        "mapping": partial(MappedItems.of_named, named=NamedItems.of([], "private")),  # beside a column
+    }
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
@@ -184,11 +238,6 @@ class Coherence(ListModel):
         table["probability"] = counts / threats.supports
         return table
 
-    def __repr__(self) -> str:
-        private = repr(self.private) if isinstance(self.private, NamedItems) else "a column"
-        effort = "" if self.effort is None else f", effort={len(self.effort)} items"
-        return f"Coherence(h={format_share(self.h)}, k={self.k}, p={self.p}, private={private}{effort})"
-
 
 def knowable_items(guarantee: Coherence, parts: PublicAndPrivate) -> tuple[Mask, Numbers | None]:
     """Return whether an attacker can know each item; with efforts, also their efforts."""
@@ -201,11 +250,6 @@ def knowable_items(guarantee: Coherence, parts: PublicAndPrivate) -> tuple[Mask,
 
 
 # --- Transactions of public items, which may be known, and private items, which must not be inferred
-
-
-def private_items(private: Any) -> Any:
-    """Read ``private=``: return the label of a column unchanged, and items as `NamedItems`."""
-    return private if names_column(private) else NamedItems.of(private, "private")
 
 
 @frozen
@@ -358,54 +402,3 @@ class PublicAndPrivate:
     def part(self, wanted: Mask) -> SupportIndex:
         """Return the rows with the wanted items only, recoded from 0 in the same order."""
         return self.index.select(wanted)
-
-
-# --- Efforts of learning items: an attacker knows itemsets up to a total effort
-
-_MOST = 2**31 - 1  # sums of efforts fit into 63 bits
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Efforts:
-    """The effort of learning that a person has an item; 1 for items that are not listed."""
-
-    # The paper announces such weights.
-
-    items: pa.Array  # distinct
-    values: Numbers
-
-    @classmethod
-    def of(cls, effort: Any) -> Efforts | None:
-        """Read a mapping or Series of items to positive integers; None stays."""
-        if effort is None or isinstance(effort, cls):
-            return effort
-        if not isinstance(effort, (Mapping, pd.Series)):
-            hint = "pass a dict or a Series: item -> positive integer"
-            raise ParameterError("effort must map items to integers", got=type(effort).__name__, hint=hint)
-        items = item_array(effort.keys(), "effort")
-        twice = len(items) - len(items.unique())
-        if twice:
-            got = f"{twice} of {len(items)} items are repeated"
-            raise ParameterError("effort lists an item twice", where="effort", got=got, hint="list each once")
-        hint = "pass whole numbers, such as 1 for easily known items and 3 for others"
-        given = effort.values() if isinstance(effort, Mapping) else effort.tolist()
-        values = [check_count(each, "an effort", least=1, most=_MOST, hint=hint) for each in given]
-        return cls(items, np.array(values, np.int64))
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def find(self, items: pa.Array) -> Numbers:
-        """Return the effort of each item."""
-        return np.append(self.values, 1)[find_items(items, self.items)]
-
-
-def most_items(efforts: Numbers, budget: int) -> int:
-    """Return the largest number of items with a total effort of at most a budget."""
-    return int(np.searchsorted(np.cumsum(np.sort(efforts)), budget, side="right"))
-
-
-def affordable(itemsets: ItemsetTable, efforts: Numbers, budget: int) -> Mask:
-    """Return whether the total effort of each itemset is at most a budget."""
-    totals = offsets_of(efforts[itemsets.codes])[itemsets.offsets]
-    return np.diff(totals) <= budget

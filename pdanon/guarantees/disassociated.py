@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.parameters import check_k, check_m
-from pdanon.guarantees.verdict import Audit, Model, threat_table
+from pdanon.guarantees.models import Model
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import read_visible
@@ -31,7 +31,6 @@ from pdanon.itemsets.lists import (
     sums,
 )
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemsets, no_itemsets
-from pdanon.itemsets.validation import check_flag
 
 Range = tuple[int, int]
 
@@ -274,7 +273,7 @@ _PAIRS = 32  # upper bound on pairs per term for which pairs are counted before 
 
 
 @constructed_by_name
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class DisassociatedKm(Model):
     """For up to m known items of a record, some reconstruction has at least k records that match.
 
@@ -320,9 +319,6 @@ class DisassociatedKm(Model):
     k: int
     m: int | None = 2
     safe: bool = False
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), m=check_m(self.m), safe=check_flag(self.safe, "safe"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame of chunks from scratch.

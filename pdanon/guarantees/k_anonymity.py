@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
-from pdanon.guarantees.parameters import check_finite_m, check_k, format_labels
-from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Model, Threats, add_emptied, threat_table
+from pdanon.guarantees.models import Checks, ListModel, Model
+from pdanon.guarantees.named import refuse_members
+from pdanon.guarantees.parameters import check_finite_m
+from pdanon.guarantees.verdict import Audit, Exposure, Threats, add_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, canonical_rows, item_texts, read_in_order, read_visible
-from pdanon.itemsets.columns import find_column, find_quasi, list_column, quasi_labels
+from pdanon.itemsets.columns import find_column, find_quasi, list_column
 from pdanon.itemsets.encoded_columns import ListColumns, number_items
 from pdanon.itemsets.equality import DistinctRows, pair_numbers, row_numbers, value_numbers
 from pdanon.itemsets.lists import Numbers, sums
@@ -26,7 +27,7 @@ from pdanon.itemsets.validation import check_frame
 
 
 @constructed_by_name
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False, kw_only=True)
 class TransactionalK(Model):
     """Every row occurs, as a list of labels, at least k times.
 
@@ -61,9 +62,6 @@ class TransactionalK(Model):
     """
 
     k: int
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -139,10 +137,6 @@ class PublicK(ListModel):
     public: Any
     mapping: Any = None
 
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), public=NamedItems.of(self.public, "public"))
-        self._store(mapping=MappedItems.of_named(self.mapping, self.public))
-
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         # ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
@@ -163,15 +157,12 @@ class PublicK(ListModel):
 
         return Audit(self, int(small.supports.sum()) + few, list_threats)
 
-    def __repr__(self) -> str:
-        return f"PublicK(k={self.k}, public={self.public!r})"
-
 
 # --- k-anonymity of the quasi-identifiers
 
 
 @constructed_by_name
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KAnonymity(Model):
     """Every combination of values of the quasi-identifiers that occurs is in at least k rows.
 
@@ -209,12 +200,6 @@ class KAnonymity(Model):
     k: int
     _: KW_ONLY
     quasi: Sequence[Hashable]
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), quasi=quasi_labels(self.quasi))
-
-    def __repr__(self) -> str:
-        return f"KAnonymity(k={self.k}, quasi={format_labels(self.quasi)})"
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -319,11 +304,11 @@ class KMap(ListModel):
     population: pd.DataFrame
     mapping: Any = None
 
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), m=check_finite_m(self.m))
-        check_frame(self.population, "population")
-        if self.mapping is not None:
-            check_mapping(self.mapping)
+    _checks: ClassVar[Checks] = {
+        "m": check_finite_m,
+        "population": partial(check_frame, name="population"),
+        "mapping": check_mapping,
+    }
 
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
@@ -355,9 +340,6 @@ class KMap(ListModel):
         original = Itemsets.from_series(lists)
         recoded = relabel(original, items, labels, missing_as_empty=labels.null_count > 0)
         return recoded, int(np.count_nonzero((recoded.lengths == 0) & (original.lengths > 0)))
-
-    def __repr__(self) -> str:
-        return f"KMap(k={self.k}, m={self.m}, population={len(self.population)} rows)"
 
 
 def _draw(sample: Itemsets, people: Itemsets) -> tuple[SupportIndex, SupportIndex]:

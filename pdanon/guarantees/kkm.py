@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
-from pdanon.guarantees.named import MappedItems, NamedItems, named_labels
-from pdanon.guarantees.parameters import check_k, check_m, format_labels
-from pdanon.guarantees.verdict import Audit, Model, Reasons, Suppression, mark_emptied, threat_table
+from pdanon.guarantees.models import Model
+from pdanon.guarantees.named import named_labels
+from pdanon.guarantees.verdict import Audit, Reasons, Suppression, mark_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns, read_visible
-from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
+from pdanon.itemsets.columns import find_column, find_quasi
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import number_distinct, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemsets
-from pdanon.itemsets.validation import check_count
 
 
 @constructed_by_name
@@ -75,16 +74,6 @@ class KKm(Model):
     quasi: Sequence[Hashable]
     columns: Sequence[Hashable] | None = None
     mapping: Any = field(default=None, compare=False)
-
-    def __repr__(self) -> str:
-        columns = "" if self.columns is None else f", columns={self.columns}"
-        return f"KKm(k={self.k}, m={self.m}, quasi={format_labels(self.quasi)}{columns})"
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), m=check_m(self.m), quasi=quasi_labels(self.quasi))
-        if self.columns is not None:
-            self._store(columns=quasi_labels(self.columns, "columns"))
-        self._store(mapping=Suppression.of(self.mapping))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -183,16 +172,6 @@ class KLm(Model):
     sensitive: Any
     mapping: Any = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        self._store(
-            k=check_k(self.k),
-            l=check_count(self.l, "l", least=2),
-            m=check_m(self.m),
-            quasi=quasi_labels(self.quasi),
-            sensitive=NamedItems.some(self.sensitive, "sensitive"),
-        )
-        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
-
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
 
@@ -233,10 +212,6 @@ class KLm(Model):
             return classes.table(lost, breaches.threats(), self.k, emptied)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
-
-    def __repr__(self) -> str:
-        numbers = f"k={self.k}, l={self.l}, m={self.m}"
-        return f"KLm({numbers}, quasi={format_labels(self.quasi)}, sensitive={self.sensitive!r})"
 
 
 def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | None]:

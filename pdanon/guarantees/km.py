@@ -5,27 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pdanon.guarantees.breaches import Breaches, split_rows
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels, refuse_members
-from pdanon.guarantees.parameters import check_k, check_m, constraint_list, constraint_table
-from pdanon.guarantees.verdict import Audit, Exposure, ListModel, Suppression, Threats, counts_emptied
+from pdanon.guarantees.models import Checks, ListModel
+from pdanon.guarantees.named import NamedItems, named_items, named_labels, refuse_members
+from pdanon.guarantees.parameters import constraint_list, constraint_table
+from pdanon.guarantees.verdict import Audit, Exposure, Threats, counts_emptied
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask
+from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.validation import check_count
 
 
 @constructed_by_name
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KmAnonymity(ListModel):
     """Every itemset of at most m items that occurs in a row occurs in at least k rows.
 
@@ -62,10 +63,7 @@ class KmAnonymity(ListModel):
 
     k: int
     m: int | None = 2
-    mapping: Any = field(default=None, compare=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k), m=check_m(self.m), mapping=Suppression.of(self.mapping))
+    mapping: Any = field(default=None, compare=False)
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
@@ -101,8 +99,13 @@ class AllItemsets:
         return f"AllItemsets(m={self.m}, items={len(self.items)})"
 
 
+def read_constraints(constraints: Any) -> Any:
+    """Read listed itemsets; return a placeholder for all unchanged."""
+    return constraints if isinstance(constraints, AllItemsets) else constraint_list(constraints)
+
+
 @constructed_by_name
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PrivacyConstraints(ListModel):
     """Each listed itemset, in its published form, occurs in no row or in at least k rows.
 
@@ -149,12 +152,8 @@ class PrivacyConstraints(ListModel):
     k: int
     mapping: pd.DataFrame | None = None
 
+    _checks: ClassVar[Checks] = {"constraints": read_constraints, "mapping": check_mapping}
     _read = staticmethod(Itemsets.from_series)  # a repeated label is one label
-
-    def __post_init__(self) -> None:
-        self._store(k=check_k(self.k))
-        if not isinstance(self.constraints, AllItemsets):
-            self._store(constraints=constraint_list(self.constraints))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
@@ -174,10 +173,6 @@ class PrivacyConstraints(ListModel):
         wanted = constraint_table(self.constraints, published, self.mapping)
         each = SupportIndex(wanted.codes, wanted.offsets, rows.n_items)
         return expose_constraints(rows, published.n_present, self.k, each).audit(self, published, rows)
-
-    def __repr__(self) -> str:
-        listed = self.constraints if isinstance(self.constraints, AllItemsets) else len(self.constraints)
-        return f"PrivacyConstraints(constraints={listed}, k={self.k})"
 
 
 def expose_constraints(rows: SupportIndex, n_present: int, k: int, constraints: SupportIndex) -> Exposure:
@@ -249,15 +244,6 @@ class LmDiversity(ListModel):
     k: int | None = None
     mapping: Any = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        self._store(
-            l=check_count(self.l, "l", least=2),
-            m=check_m(self.m),
-            sensitive=NamedItems.some(self.sensitive, "sensitive"),
-            k=None if self.k is None else check_k(self.k),
-        )
-        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
-
     def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, self.mapping)
@@ -275,10 +261,6 @@ class LmDiversity(ListModel):
         itemsets = columns.itemsets
         known, secrets = split_rows(itemsets, named_labels(itemsets, self.sensitive, self.mapping))
         return expose_secrets(self, known, secrets, itemsets.n_present).audit(self, itemsets, known)
-
-    def __repr__(self) -> str:
-        k = "" if self.k is None else f", k={self.k}"
-        return f"LmDiversity(l={self.l}, m={self.m}, sensitive={self.sensitive!r}{k})"
 
 
 def expose_secrets(

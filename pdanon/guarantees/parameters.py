@@ -35,9 +35,6 @@ DEFAULT_M = DefaultNumber(2)
 _LONGEST_TIME = 10**9  # seconds; a longer limit counts as none
 
 
-_MOST_SHOWN = 8  # labels
-
-
 def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
     hint = "pass the minimum number of rows that match what an attacker knows, such as k=5"
@@ -92,14 +89,6 @@ def check_open_share(value: Any, name: str, hint: str) -> Fraction:
 def format_share(share: Fraction) -> str:
     """Format a share as a decimal number if that is exact, otherwise as a fraction."""
     return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
-
-
-def format_labels(labels: Sequence[Hashable]) -> str:
-    """Return the text of labels of columns; of many, the first ones and the number of the others."""
-    if len(labels) <= _MOST_SHOWN:
-        return repr(labels)
-    shown = ", ".join(map(repr, labels[:_MOST_SHOWN]))
-    return f"({shown}, and {len(labels) - _MOST_SHOWN} more)"
 
 
 def least_share(count: int, n: int) -> float:

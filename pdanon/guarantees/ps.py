@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, read_safely
 from pdanon.guarantees.breaches import Breaches, minimal_sets
+from pdanon.guarantees.models import Checks, ListModel
 from pdanon.guarantees.named import (
     UNKNOWN,
     MappedItems,
@@ -31,14 +32,12 @@ from pdanon.guarantees.named import (
 )
 from pdanon.guarantees.parameters import (
     ItemLimit,
-    check_k,
     check_m,
-    check_open_share,
     check_size,
     format_share,
     rule_sides,
 )
-from pdanon.guarantees.verdict import Audit, ListModel, counts_emptied, threat_table
+from pdanon.guarantees.verdict import Audit, counts_emptied, threat_table
 from pdanon.io.parquet import read_parquet
 from pdanon.io.text import read_csv
 from pdanon.itemsets.arguments import constructed_by_name
@@ -48,7 +47,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of
-from pdanon.itemsets.mapping import mapping_values
+from pdanon.itemsets.mapping import check_mapping, mapping_values
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import (
     ItemsetTable,
@@ -122,10 +121,10 @@ class PSRules(ListModel):
     c: Any
     mapping: pd.DataFrame | None = None
 
+    _checks: ClassVar[Checks] = {"rules": lambda rules: read_rules(rules), "mapping": check_mapping}
+
     def __post_init__(self) -> None:
-        self._store(rules=read_rules(self.rules), k=check_k(self.k))
-        hint = "pass the maximum share of the sensitive items in the matching rows, such as c=0.5"
-        self._store(c=check_open_share(self.c, "c", hint))
+        super().__post_init__()
         MappedItems.of_named(self.mapping, self.sensitive)  # raises if a sensitive item is generalized
 
     @property

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pdanon._kernels import inferences
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.breaches import minimal_sets
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, named_labels
-from pdanon.guarantees.parameters import check_m, check_open_share, format_share
-from pdanon.guarantees.verdict import Audit, ListModel, threat_table
+from pdanon.guarantees.models import ListModel
+from pdanon.guarantees.named import named_items, named_labels
+from pdanon.guarantees.verdict import Audit, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
@@ -347,15 +347,6 @@ class RhoUncertainty(ListModel):
     m: int | None = None
     mapping: Any = field(default=None, compare=False)
 
-    def __post_init__(self) -> None:
-        hint = "pass the maximum confidence of an inference, such as rho=0.5"
-        self._store(
-            rho=check_open_share(self.rho, "rho", hint),
-            sensitive=NamedItems.some(self.sensitive, "sensitive"),
-            m=check_m(self.m),
-        )
-        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
-
     def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item is sensitive; all must occur, as a support of 0 would prove nothing."""
         return named_items(itemsets, self.sensitive, self.mapping)
@@ -396,7 +387,3 @@ class RhoUncertainty(ListModel):
         if self.mapping is None or len(self.mapping.left_out) < len(self.sensitive):
             return "", ""
         return f"All sensitive items ({len(self.sensitive):,}) are suppressed", _REMEDY
-
-    def __repr__(self) -> str:
-        m = "" if self.m is None else f", m={self.m}"
-        return f"RhoUncertainty(rho={format_share(self.rho)}, sensitive={self.sensitive!r}{m})"

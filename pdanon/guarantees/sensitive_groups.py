@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -12,9 +13,10 @@ import pyarrow as pa
 
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.km import expose_itemsets
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_columns, check_k, check_m
-from pdanon.guarantees.verdict import Audit, Exposure, Model, count_emptied, list_emptied, threat_table
+from pdanon.guarantees.models import Checks, Model
+from pdanon.guarantees.named import named_items, refuse_members
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_columns
+from pdanon.guarantees.verdict import Audit, Exposure, count_emptied, list_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import added_label, find_column, label_position
@@ -26,6 +28,7 @@ from pdanon.itemsets.validation import check_count, describe
 
 GROUP = "group"  # label of the column with the group of each row
 COUNTS = (GROUP, "size", "item", "count")  # columns of a table of counts
+_P_HINT = "pass p such that a sensitive item is in at most 1/p of the rows of a group, such as p=4"
 _HINT = (
     "pass the table of this release: guarantee.with_classes(result.classes), or --classes on the command line"
 )
@@ -138,23 +141,23 @@ class SensitiveGroups(Model):
     p: int
     sensitive: Any
     classes: Any = None
-    mapping: Any = field(default=None)
+    mapping: Any = None
     k: int | None = None
     m: int | None = DEFAULT_M
 
+    _checks: ClassVar[Checks] = {
+        "p": partial(check_count, name="p", least=2, hint=_P_HINT),
+        "classes": GroupCounts.of,
+    }
+
     def __post_init__(self) -> None:
-        hint = "pass p such that a sensitive item is in at most 1/p of the rows of a group, such as p=4"
-        self._store(
-            p=check_count(self.p, "p", least=2, hint=hint),
-            sensitive=NamedItems.some(self.sensitive, "sensitive"),
-            classes=GroupCounts.of(self.classes),
-        )
-        self._store(mapping=MappedItems.of_named(self.mapping, self.sensitive))
-        if self.k is not None:
-            self._store(k=check_k(self.k), m=check_m(self.m))
-        elif not isinstance(self.m, DefaultNumber):
-            hint = "pass k, the minimum number of matching rows, such as k=5, m=2; or omit both"
-            raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
+        m = self.m
+        super().__post_init__()
+        if self.k is None:
+            object.__setattr__(self, "m", m)
+            if not isinstance(m, DefaultNumber):
+                hint = "pass k, the minimum number of matching rows, such as k=5, m=2; or omit both"
+                raise ParameterError("m is given without k", where="m", got=f"m={describe(m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> Mask:
         """Return whether each item of an original column is sensitive; all must occur."""
@@ -263,10 +266,6 @@ class SensitiveGroups(Model):
     def with_classes(self, classes: pd.DataFrame) -> SensitiveGroups:
         """Return the guarantee for a release with this table of counts, ``result.classes``."""
         return replace(self, classes=classes)
-
-    def __repr__(self) -> str:
-        hidden = "" if self.k is None else f", k={self.k}, m={self.m}"
-        return f"SensitiveGroups(p={self.p}, sensitive={self.sensitive!r}{hidden})"
 
 
 def _threats(items: pa.Array, supports: Numbers, why: str) -> pd.DataFrame:

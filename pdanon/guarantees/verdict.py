@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, wraps
-from typing import Any, NamedTuple, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,10 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.cards import Verdict, card
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers, add_first_copies, read_visible
-from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.codes import Itemsets, Mask, Numbers, add_first_copies
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.libraries import holds_tables, takes_tables
+from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import check_mapping
-from pdanon.itemsets.memory import explain_memory
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset, empty_itemsets
 
 
@@ -152,51 +150,6 @@ class Exposure(NamedTuple):
         """Return the verdict for the rows of a list column; a missing row is not at risk."""
         at_risk = min(int(rows.weights[self.mark_rows()].sum()), itemsets.n_present)
         return Audit(guarantee, at_risk, lambda: threat_table(itemsets, *self.list_threats()))
-
-
-class Model:
-    """A guarantee with parameters that are checked once, and for all but a few a mapping."""
-
-    def _store(self, **checked: Any) -> None:
-        """Replace parameters by their checked values, although they are frozen."""
-        for name, value in checked.items():
-            object.__setattr__(self, name, value)
-
-    @takes_tables
-    def with_mapping(self, mapping: pd.DataFrame) -> Self:
-        """Return the guarantee for a release with this mapping; unchanged if it is about published labels."""
-        return replace(self, mapping=mapping) if hasattr(self, "mapping") else self  # type: ignore[type-var]
-
-
-class ListModel(Model):
-    """A guarantee that depends on list columns only, not on other columns nor on the order of labels."""
-
-    _read = staticmethod(read_visible)  # as an attacker sees them: a repeated label is another label
-
-    @explain_memory
-    @takes_tables
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Any frame with the list column and, if the guarantee names one, the private column; released or
-            not.
-        column : hashable, optional
-            The list column. By default the only one, apart from the private column.
-
-        Returns
-        -------
-        Audit
-            The verdict of `recount`, which describes the threats, errors and cost.
-        """
-        positions = find_columns(frame, column, getattr(self, "private", None))
-        return self.recount(ListColumns.of(frame, positions, read=self._read))
-
-    def recount(self, columns: ListColumns) -> Audit:
-        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
-        raise NotImplementedError
 
 
 @runtime_checkable

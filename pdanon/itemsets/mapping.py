@@ -22,8 +22,8 @@ from pdanon.itemsets.validation import check_known
 _COLUMNS = ("group", "item", "generalized")
 
 
-def check_mapping(mapping: pd.DataFrame) -> None:
-    """Check that a mapping table is a frame with the columns of one."""
+def check_mapping(mapping: pd.DataFrame) -> pd.DataFrame:
+    """Check that a mapping table is a frame with the columns of one, and return it."""
     hint = "pass the second part of a result: frame, mapping = df.txanon.pcta(...)"
     if not isinstance(mapping, pd.DataFrame):
         if isinstance(mapping, Mapping):
@@ -38,6 +38,7 @@ def check_mapping(mapping: pd.DataFrame) -> None:
     repeated = [name for name in _COLUMNS if list(mapping.columns).count(name) > 1]
     if repeated:
         raise ParameterError("the mapping has columns twice", where="mapping", got=repeated, hint=hint)
+    return mapping
 
 
 def global_mapping(mapping: pd.DataFrame) -> tuple[pa.Array, pa.DictionaryArray]:
