@@ -16,9 +16,8 @@ from pdanon.guarantees.independent import count_again, join_persons
 from pdanon.guarantees.k_anonymity import KAnonymity
 from pdanon.guarantees.kkm import KKm, KLm, QuasiClasses, list_labels
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.named import MappedItems, refuse_overlaps
 from pdanon.guarantees.ps import PSRules
-from pdanon.guarantees.verdict import Audit, Guarantee, Recountable, Suppression
+from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.io.grouping import number_buckets
 from pdanon.io.parquet import to_frame
 from pdanon.io.units import KnownRows, UnitRows, UnitTable
@@ -67,7 +66,7 @@ class PartAudit(NamedTuple):
     """Counts of all rows of some classes."""
 
     rows_at_risk: int  # if no row was emptied
-    with_emptied: int  # if the rows that look emptied were emptied; not counted if all of them had no item
+    with_emptied: int  # if the rows that look emptied were emptied
     n_emptied: int = 0  # rows that look emptied
     n_empty: int | None = None  # of them, those without an item in the original; None: unknown
     occurring: frozenset[int] = frozenset()  # numbers of the sensitive items that occur
@@ -75,31 +74,27 @@ class PartAudit(NamedTuple):
 
 def audit_part(guarantee: ByClasses, column: Hashable | None, part: ClassPart) -> PartAudit:
     """Recount all rows of some classes."""
-    at_risk = _of_part(guarantee).audit(part.frame, column).rows_at_risk
     if isinstance(guarantee, KAnonymity):
+        at_risk = guarantee.audit(part.frame, column).rows_at_risk
         return PartAudit(at_risk, at_risk)
-    classes = QuasiClasses.of(part.frame, list_labels(guarantee, column), guarantee.quasi)
-    occurring: frozenset[int] = frozenset()
-    if isinstance(guarantee, KLm):
-        if guarantee.mapping is None:
-            refuse_overlaps(classes.crowds.itemsets)
-        occurring = frozenset(guarantee.sensitive.find(classes.crowds.itemsets.vocabulary).tolist())
-    suppresses = guarantee.mapping is not None and guarantee.mapping.suppresses
-    few = classes.find_emptied(guarantee.k) if suppresses else []
-    n_emptied, n_empty = int(np.sum(few)), None
+    classes = QuasiClasses.of(part.frame, guarantee, column, is_part=True)
+    exposed, few, n_empty, occurring = classes.exposed, classes.emptied, None, []
     if part.had_none is not None:
-        n_empty = sum(int(np.count_nonzero(each & part.had_none)) for each in few)
-    with_emptied = at_risk
-    if n_emptied > (n_empty or 0):
-        with_emptied = _of_part(guarantee, emptied=True).audit(part.frame, column).rows_at_risk
-    return PartAudit(at_risk, with_emptied, n_emptied, n_empty, occurring)
+        n_empty = int(np.sum([each & part.had_none for each in few]))
+    if isinstance(guarantee, KLm):
+        occurring = guarantee.sensitive.find(classes.crowds.itemsets.vocabulary).tolist()
+    at_risk, with_emptied = (int(np.sum(each)) for each in (exposed, np.logical_or.reduce([exposed, *few])))
+    return PartAudit(at_risk, with_emptied, int(np.sum(few)), n_empty, frozenset(occurring))
 
 
 def list_threats(
     guarantee: ByClasses, column: Hashable | None, part: ClassPart, *, emptied: bool
 ) -> pd.DataFrame:
     """List the threats of some classes; ``emptied`` if the rows that look emptied were emptied."""
-    return _of_part(guarantee, emptied=emptied).audit(part.frame, column).threats
+    if isinstance(guarantee, KAnonymity):
+        return guarantee.audit(part.frame, column).threats
+    classes = QuasiClasses.of(part.frame, guarantee, column, is_part=True)
+    return classes.table(*(classes.emptied if emptied else []))
 
 
 def join_audits(
@@ -134,15 +129,6 @@ def audit_parts(guarantee: ByClasses, parts: Iterable[ClassPart], column: Hashab
         return (list_threats(guarantee, column, part, emptied=emptied) for part in parts)
 
     return join_audits(guarantee, [audit_part(guarantee, column, part) for part in parts], list_parts)
-
-
-def _of_part(guarantee: ByClasses, *, emptied: bool = False) -> ByClasses:
-    """Return the guarantee for a part, in which a sensitive item need not occur."""
-    if isinstance(guarantee, KLm):
-        plain = frozenset() if guarantee.mapping is None else guarantee.mapping.plain_labels
-        everything = frozenset(range(len(guarantee.sensitive)))
-        return replace(guarantee, mapping=MappedItems(emptied, 0, 0, everything, plain))
-    return replace(guarantee, mapping=Suppression(emptied, 0, 0)) if isinstance(guarantee, KKm) else guarantee
 
 
 # --- Rows by class

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from pdanon.guarantees.breaches import Breaches
 from pdanon.guarantees.k_anonymity import KAnonymity, equal_rows
 from pdanon.guarantees.models import Model
 from pdanon.guarantees.named import named_labels
-from pdanon.guarantees.verdict import Audit, Reasons, Suppression, mark_emptied, threat_table
+from pdanon.guarantees.verdict import Audit, Reasons, mark_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns, read_visible
 from pdanon.itemsets.columns import find_column, find_quasi
@@ -106,15 +107,12 @@ class KKm(Model):
         -----
         Exact. An item has another code in each class, so that no itemset spans two classes.
         """
-        classes = QuasiClasses.of(frame, list_labels(self, column), self.quasi)
-        index, small = classes.crowds.index, classes.crowds.small(self.k)
-        emptied = classes.mark_emptied(self.k, self.mapping)
-        exposed = emptied | classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
+        return QuasiClasses.of(frame, self, column).audit()
 
-        def list_threats() -> pd.DataFrame:
-            return classes.table(small, index.rare(self.k, self.m), self.k, emptied)
-
-        return Audit(self, int(np.count_nonzero(exposed)), list_threats)
+    def expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
+        """Find the threats in crowds."""
+        index, known = crowds.index, (self.k, self.m)
+        return CrowdThreats(crowds.small(self.k), partial(index.at_risk, *known), partial(index.rare, *known))
 
 
 @constructed_by_name
@@ -196,22 +194,19 @@ class KLm(Model):
         -----
         Exact. An item has another code in each class, so that no itemset spans two classes.
         """
-        classes = QuasiClasses.of(frame, [column], self.quasi)
-        crowds = classes.crowds
-        hidden = named_labels(crowds.itemsets, self.sensitive, self.mapping)[crowds.item_of]
+        return QuasiClasses.of(frame, self, column).audit()
+
+    def expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
+        """Find the threats in crowds; if they are a part of a table, a sensitive item need not occur."""
+        hidden = named_labels(crowds.itemsets, self.sensitive, self.mapping, all_occur=not is_part)
+        hidden = hidden[crowds.item_of]
         known, secrets = crowds.index.keep_items(~hidden), crowds.index.keep_items(hidden)
         # Every l above the number of rows allows no sensitive item at all; a larger one would overflow.
-        diversity = min(self.l, len(frame) + 1)
+        diversity = min(self.l, len(crowds.own) + 1)
         breaches = Breaches(known, secrets, Fraction(1, diversity), self.m, self.k)
         lost = crowds.small(self.k)
         lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
-        emptied = classes.mark_emptied(self.k, self.mapping)
-        exposed = emptied | crowds.at_risk(lost, breaches.rows_at_risk())
-
-        def list_threats() -> pd.DataFrame:
-            return classes.table(lost, breaches.threats(), self.k, emptied)
-
-        return Audit(self, int(np.count_nonzero(exposed)), list_threats)
+        return CrowdThreats(lost, breaches.rows_at_risk, breaches.threats)
 
 
 def list_labels(guarantee: Any, column: Hashable | None) -> Sequence[Hashable | None]:
@@ -284,53 +279,74 @@ class Crowds:
         return (lost[self.members] | exposed)[self.own]
 
 
+class CrowdThreats(NamedTuple):
+    """Threats in crowds. Those that take time are counted when they are called."""
+
+    lost: Mask  # the crowds with the empty itemset as a threat
+    mark_rows: Callable[[], Mask]  # the rows of the index that contain another one
+    list_threats: Callable[[], ItemsetTable]  # the others
+
+
 @frozen
 class QuasiClasses:
-    """Equivalence classes of the quasi-identifiers, and their crowds."""
+    """Equivalence classes of the quasi-identifiers, and the threats of a guarantee in their crowds."""
 
+    guarantee: KKm | KLm
     quasi: pd.DataFrame
     of_row: Numbers  # the class of each row
     columns: list[Itemsets]
     crowds: Crowds
+    threats: CrowdThreats
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> QuasiClasses:
-        """Find the classes of a frame, given its list columns and quasi-identifiers."""
-        places = [find_column(frame, label) for label in columns]
+    def of(
+        cls, frame: pd.DataFrame, guarantee: KKm | KLm, column: Hashable | None, *, is_part: bool = False
+    ) -> QuasiClasses:
+        """Find the classes of a frame, which may be whole classes of a larger table."""
+        places = [find_column(frame, label) for label in list_labels(guarantee, column)]
         sets = [read_visible(frame.iloc[:, place]) for place in places]
-        positions = find_quasi(frame, quasi)
+        positions = find_quasi(frame, guarantee.quasi)
         of_row = equal_rows(frame, positions)
-        return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
+        crowds = Crowds.of(sets, of_row)
+        threats = guarantee.expose(crowds, is_part=is_part)
+        return cls(guarantee, frame.iloc[:, positions], of_row, sets, crowds, threats)
 
-    def mark_emptied(self, k: int, suppression: Suppression | None) -> Mask:
-        """Return whether each row is one of fewer than k empty rows of a class with labels."""
-        # If the original had as many empty rows, suppression emptied none, and no row is returned.
-        none = np.zeros(len(self.of_row), np.bool_)
-        if suppression is None or not suppression.suppresses:
-            return none
-        found = self.find_emptied(k)
-        return none if np.sum(found) <= suppression.empty_rows else np.logical_or.reduce(found)
+    def audit(self) -> Audit:
+        """Return the verdict for a whole table."""
+        # If the original had as many empty rows, suppression emptied none.
+        emptied, mapping = self.emptied, self.guarantee.mapping
+        shown = [] if mapping is None or np.sum(emptied) <= mapping.empty_rows else emptied
+        at_risk = np.logical_or.reduce([self.exposed, *shown])
+        return Audit(self.guarantee, int(np.count_nonzero(at_risk)), partial(self.table, *shown))
 
-    def find_emptied(self, k: int) -> list[Mask]:
-        """Return for each list column whether a row is one of fewer than k empty rows of a class."""
+    @property
+    def emptied(self) -> list[Mask]:
+        """For each list column, whether a row is one of fewer than k empty rows of a class with labels."""
+        suppresses = self.guarantee.mapping is not None and self.guarantee.mapping.suppresses
         return [
-            mark_emptied((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
-            for column in self.columns
+            mark_emptied((each.lengths == 0) & ~each.nulls, each.lengths > 0, self.of_row, self.guarantee.k)
+            for each in (self.columns if suppresses else [])
         ]
 
-    def table(self, lost: Mask, threats: ItemsetTable, k: int, emptied: Mask) -> pd.DataFrame:
+    @property
+    def exposed(self) -> Mask:
+        """Whether each row contains a threat."""
+        return self.crowds.at_risk(self.threats.lost, self.threats.mark_rows())
+
+    def table(self, *emptied: Mask) -> pd.DataFrame:
         """List the empty itemset for classes with emptied rows, then the table of `_lost_and_threats`."""
-        listed = self._lost_and_threats(lost, threats, k)
-        if not emptied.any():
+        listed = self._lost_and_threats()
+        if not np.any(emptied):
             return listed
-        owners, counts = np.unique(self.of_row[emptied], return_counts=True)
+        owners, counts = np.unique(self.of_row[np.logical_or.reduce(emptied)], return_counts=True)
         found = self._add_quasi(owners, empty_itemsets(counts), "emptied")
         return pd.concat([found, listed], ignore_index=True) if len(listed) else found
 
-    def _lost_and_threats(self, lost: Mask, threats: ItemsetTable, k: int) -> pd.DataFrame:
+    def _lost_and_threats(self) -> pd.DataFrame:
         """List the empty itemset for classes with lost crowds, and the threats of other classes."""
         # Threats are ordered by class, size and items. If an itemset is a threat in several crowds of a
         # class, its lowest support is listed.
+        lost, threats = self.threats.lost, self.threats.list_threats()
         crowds, n_items = self.crowds, max(self.crowds.itemsets.n_items, 1)
         fewest = np.full(int(self.of_row.max(initial=-1)) + 1, len(self.of_row) + 1)
         np.minimum.at(fewest, crowds.of_class[lost], crowds.sizes[lost])
@@ -346,7 +362,7 @@ class QuasiClasses:
         found = replace(found, codes=item_of[found.codes].astype(np.int32))
         listed = concatenate([empty_itemsets(fewest[few]), found]).take(order)
         few_rows = np.where(listed.lengths > 0, "rare", "class")
-        why = np.where(listed.supports < k, few_rows, "diversity")
+        why = np.where(listed.supports < self.guarantee.k, few_rows, "diversity")
         return self._add_quasi(owners[order], listed, why)
 
     def _add_quasi(self, owners: Numbers, threats: ItemsetTable, why: Reasons) -> pd.DataFrame:

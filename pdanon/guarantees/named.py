@@ -237,22 +237,27 @@ class MappedItems(Suppression):
         return cls(**asdict(suppression), left_out=frozenset(left_out), plain_labels=plain)
 
 
-def named_items(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None = None) -> Mask:
+def named_items(
+    itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None = None, *, all_occur: bool = True
+) -> Mask:
     """Return whether each item of a column is a named item."""
     # A named item that neither occurs nor is suppressed is an error: a support of 0 would prove nothing.
     found = named.find(itemsets.vocabulary)
     named.refuse_beginnings(itemsets.vocabulary)
-    named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()))
+    if all_occur:
+        named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()))
     return found >= 0
 
 
-def named_labels(itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None) -> Mask:
+def named_labels(
+    itemsets: Itemsets, named: NamedItems, mapping: MappedItems | None, *, all_occur: bool = True
+) -> Mask:
     """Return whether each published label is a named item, as `named_items`, with all of its rows."""
     # Named items in sets are refused and, as only a mapping gives an item one label in a row, shared items.
     refuse_members(itemsets, named, mapping)
     if mapping is None:
         refuse_overlaps(itemsets)
-    return named_items(itemsets, named, mapping)
+    return named_items(itemsets, named, mapping, all_occur=all_occur)
 
 
 def refuse_members(
