@@ -445,70 +445,72 @@ class _Secrets(NamedTuple):
         )
         return known, secrets.keep_items(~sure)
 
+    def publish(
+        self,
+        decide: Callable[[SupportIndex, SupportIndex, Codes], Codes],
+        k: int,
+        leaves: Codes | None,
+        index: SupportIndex,
+        items: Codes,
+    ) -> Codes:
+        """Publish sensitive items alone, and known ones as ``decide`` does if k rows have some."""
+        known, secrets = self.split(index, items)
+        numbers = np.full(index.n_items, -1, np.int32)
+        if known.n_non_empty >= k:
+            numbers = decide(known, secrets, items)
+        shown = np.flatnonzero(secrets.singles > 0)
+        # A set has the number of one of its own items, so no number is used twice.
+        numbers[shown] = shown if leaves is None else leaves[items[shown]]
+        return numbers[index.codes]
+
 
 def anonymize_by(
     transaction: Transaction, columns: Sequence[Itemsets], guarantee: KKm | KLm
 ) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
     """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
     itemsets, column_of = join_columns(columns)
-    secrets = None
+    km, secrets = KmAnonymity(guarantee.k, guarantee.m), None
     if isinstance(guarantee, KLm):
         # Bounded, as products with the number of rows must not overflow.
         hidden = named_items(itemsets, guarantee.sensitive)
         secrets = _Secrets(hidden, min(guarantee.l, _MOST_ROWS))
-    km = KmAnonymity(guarantee.k, guarantee.m)
+    side = partial(
+        TransactionSide,
+        itemsets=itemsets,
+        k=0 if secrets else km.k,
+        column_of=column_of,
+        measure=transaction.tum,
+        order=transaction.order,
+        hidden=secrets and secrets.hidden,
+    )
     if transaction.hierarchy is None:
         domains = np.array([max(each.n_items, 1) for each in columns])
-        return _by_sets(transaction, itemsets, km, domains, column_of, secrets), None
-    if secrets is not None:
-        return _by_diverse_cuts(transaction, itemsets, km, column_of, secrets)
+        return _by_sets(side, transaction, itemsets, km, domains, column_of, secrets), None
     source: Any = transaction.hierarchy
-    sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
-    items = [each.vocabulary for each in columns]
-    found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
-    trees = [tree for tree, _ in found]
-    cover = _joint(trees, [leaves for _, leaves in found])
-    domains = np.array([each.n_leaves for each in trees])
-    side = _by_cuts(transaction, itemsets, km, cover, domains, column_of)
-    return side, [(each, each.n_leaves) for each in trees]
-
-
-def _by_cuts(
-    transaction: Transaction,
-    itemsets: Itemsets,
-    km: KmAnonymity,
-    cover: tuple[Hierarchy, Codes],
-    domains: Numbers,
-    column_of: Codes,
-) -> TransactionSide:
-    """Return transactions to publish as nodes of a hierarchy; below its root if it joins columns."""
-    joint = len(domains) > 1
-    record = ALGORITHMS[transaction.algorithm]
+    record, search = ALGORITHMS[transaction.algorithm], None
     nodes_of: Any = record.nodes
-    by_item = record.recodes == "items"
-    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), by_item, km, cover, joint)
-    sizes = cover[0].leaves.astype(np.int64)
-    # Algorithms that do not recode items may publish an item in several ways in a class.
-    search = ClassSearch(km, cover, joint) if transaction.refine and by_item else None
-    measured = transaction.tum, transaction.order
-    return TransactionSide(itemsets, km.k, decide, sizes, domains, column_of, *measured, search)
-
-
-def _by_diverse_cuts(
-    transaction: Transaction, itemsets: Itemsets, km: KmAnonymity, column_of: Codes, secrets: _Secrets
-) -> tuple[TransactionSide, list[tuple[Hierarchy, int]]]:
-    """Return transactions whose known items are published as nodes that reveal no sensitive item."""
-    source: Any = transaction.hierarchy
-    tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
-    nodes_of = None if transaction.algorithm == "apriori" else ALGORITHMS[transaction.algorithm].nodes
-    decide, domains = partial(_diverse_nodes, nodes_of, km, (tree, leaves), secrets), np.array([n_leaves])
-    sizes = np.minimum(tree.leaves, n_leaves).astype(np.int64)
-    measured = transaction.tum, transaction.order
-    side = TransactionSide(itemsets, 0, decide, sizes, domains, column_of, *measured, hidden=secrets.hidden)
-    return side, [(tree, n_leaves)]
+    decide: Callable[[SupportIndex, Codes], Codes]
+    if secrets is not None:
+        tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, secrets.hidden)
+        trees, cover = [(tree, n_leaves)], (tree, leaves)
+        nodes_of = None if transaction.algorithm == "apriori" else nodes_of
+        decide = partial(secrets.publish, partial(_diverse_nodes, nodes_of, km, cover, secrets), km.k, leaves)
+    else:
+        sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
+        items = [each.vocabulary for each in columns]
+        found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
+        trees, cover = [(tree, tree.n_leaves) for tree, _ in found], _joint(found)
+        joint, by_item = len(trees) > 1, record.recodes == "items"
+        decide = partial(_nodes, partial(nodes_of, **_options(transaction)), by_item, km, cover, joint)
+        # Algorithms that do not recode items may publish an item in several ways in a class.
+        search = ClassSearch(km, cover, joint) if transaction.refine and by_item else None
+    domains = np.array([n_leaves for _, n_leaves in trees])
+    sizes = np.minimum(cover[0].leaves, domains.sum()).astype(np.int64)
+    return side(decide=decide, sizes=sizes, domains=domains, search=search), trees
 
 
 def _by_sets(
+    side: Callable[..., TransactionSide],
     transaction: Transaction,
     itemsets: Itemsets,
     km: KmAnonymity,
@@ -518,36 +520,32 @@ def _by_sets(
 ) -> TransactionSide:
     """Return transactions to publish as sets of items that reveal no sensitive item."""
     # With several list columns, each set is of one column.
-    options = _options(transaction)
+    options, record = _options(transaction), ALGORITHMS[transaction.algorithm]
     utility = options.get("utility")
     kinds = item_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
     share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
     if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
         kinds, share = kinds * len(domains) + column_of, Fraction(1)
-    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
-    weights = item_weights(options.get("weights"), itemsets)
-    decide: Callable[[SupportIndex, Codes], Codes] = partial(_sets, sets_of, km, kinds, share, weights)
-    deletes = ALGORITHMS[transaction.algorithm].recodes == "rows"
+    sets_of: Any = record.sets
+    weights, deletes = item_weights(options.get("weights"), itemsets), record.recodes == "rows"
+    decide: Callable[..., Codes] = partial(_sets, sets_of, km, kinds, share, weights)
     search = ClassSearch(km, blocks=kinds, loss="balanced") if transaction.refine and not deletes else None
-    k, hidden = km.k, None
-    if secrets is not None:
-        if deletes:
-            decide = partial(_diverse_deletions, sets_of, km, weights, secrets)
-        else:
-            decide = partial(_diverse_sets, decide, km, kinds, secrets, search)
-        search, k, hidden = None, 0, secrets.hidden
-    measured = transaction.tum, transaction.order
-    return TransactionSide(
-        itemsets, k, decide, None, domains, column_of, *measured, search, hidden, weights, deletes
-    )
+    if secrets is not None and deletes:
+        decide = partial(_diverse_deletions, sets_of, km, weights, secrets)
+    elif secrets is not None:
+        decide = partial(
+            secrets.publish, partial(_diverse_sets, decide, km, kinds, secrets, search), km.k, None
+        )
+        search = None
+    return side(decide=decide, sizes=None, domains=domains, search=search, weights=weights, deletes=deletes)
 
 
-def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
+def _joint(covers: Sequence[tuple[Hierarchy, Codes]]) -> tuple[Hierarchy, Codes]:
     """Join trees below one root, and move their leaves; return a single tree unchanged."""
-    if len(trees) == 1:
-        return trees[0], leaves[0]
+    if len(covers) == 1:
+        return covers[0]
     names, parents, moved = ["*"], [np.array([-1])], []  # node 0 is the new root
-    for tree, nodes in zip(trees, leaves, strict=True):
+    for tree, nodes in covers:
         moved.append(nodes + len(names))
         parents.append(np.where(tree.parent < 0, 0, tree.parent + len(names)))
         names += tree.names
@@ -583,41 +581,31 @@ def _diverse_nodes(
     km: KmAnonymity,
     cover: tuple[Hierarchy, Codes],
     hiding: _Secrets,
-    index: SupportIndex,
+    known: SupportIndex,
+    secrets: SupportIndex,
     items: Codes,
 ) -> Codes:
     """Raise a cut, or suppress nodes of another algorithm, until they reveal no sensitive item."""
     tree, leaves = cover[0], cover[1][items]
-    known, secrets = hiding.split(index, items)
-    result = np.where(secrets.singles > 0, leaves, -1).astype(np.int32)
-    if known.n_non_empty >= km.k:
-        if nodes_of is None:
-            cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
-            cut.protect(km.k, km.m, report_nothing)
-            of_item = cut.nodes
-        else:
-            found = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
-            of_item = np.where(known.singles > 0, found, np.int32(-1))
-            _suppress_revealing(of_item, known, secrets, km, hiding.diversity)
-        result = np.where(known.singles > 0, of_item, result)
-    return result[index.codes]
-
-
-def _suppress_revealing(
-    of_item: Codes, known: SupportIndex, secrets: SupportIndex, km: KmAnonymity, diversity: int
-) -> None:
-    """Suppress nodes, in place, until up to m nodes reveal no sensitive item of too many of their rows."""
+    if nodes_of is None:
+        cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
+        cut.protect(km.k, km.m, report_nothing)
+        return np.where(known.singles > 0, cut.nodes, np.int32(-1))
+    found = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+    of_item = np.where(known.singles > 0, found, np.int32(-1))
+    # Suppress nodes until up to m nodes reveal no sensitive item of too many of their rows.
     # Without the node, no other set has other rows, so that k^m-anonymity is kept.
     nodes, number = np.unique(of_item, return_inverse=True)
     number = np.where(of_item < 0, -1, number).astype(np.int32)
     held = sums(number[of_item >= 0], known.singles[of_item >= 0], len(nodes))
     rows = known.recode(number, len(nodes))
-    found = Breaches(rows, secrets, Fraction(1, diversity), km.m, km.k).breaches().sets()
+    breaches = Breaches(rows, secrets, Fraction(1, hiding.diversity), km.m, km.k).breaches()
     gone = np.zeros(len(nodes), np.bool_)
-    for each in map(list, found):
+    for each in map(list, breaches.sets()):
         if not gone[each].any():
             gone[each[int(np.argmin(held[each]))]] = True
     of_item[(number >= 0) & gone[number]] = -1
+    return of_item
 
 
 def _diverse_sets(
@@ -626,23 +614,19 @@ def _diverse_sets(
     kinds: Numbers,
     hiding: _Secrets,
     search: ClassSearch | None,
-    index: SupportIndex,
+    known: SupportIndex,
+    secrets: SupportIndex,
     items: Codes,
 ) -> Codes:
-    known, secrets = hiding.split(index, items)
-    labels = np.full(index.n_items, -1, np.int32)
-    if known.n_non_empty >= km.k:
-        there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
-        labels[known.codes] = sets_of(known.select(there), items[there])
-        if search is not None:  # before the merges: a refined set may reveal a sensitive item
-            refined = search.refine(known.to_rows(pa.array(items)), items, labels)
-            labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
-        sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
-        sets.protect(km.k, km.m)
-        labels = first_members(sets.labels).astype(np.int32)
-        shown = np.flatnonzero(secrets.singles > 0)
-        labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
-    return labels[index.codes]
+    labels = np.full(known.n_items, -1, np.int32)
+    there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
+    labels[known.codes] = sets_of(known.select(there), items[there])
+    if search is not None:  # before the merges: a refined set may reveal a sensitive item
+        refined = search.refine(known.to_rows(pa.array(items)), items, labels)
+        labels = np.where(hiding.hidden[items], -1, refined).astype(np.int32)
+    sets = DiverseSets(known, secrets, labels, kinds[items], hiding.diversity, len(hiding.hidden))
+    sets.protect(km.k, km.m)
+    return first_members(sets.labels).astype(np.int32)
 
 
 def _diverse_deletions(

@@ -554,6 +554,15 @@ def test_items_in_k_rows_of_a_class_stay_beside_a_sensitive_one():
     assert rows_of(result.frame) == [{"u"}, {"u"}, {"s"}, set()]
 
 
+@pytest.mark.parametrize("algorithm", ["pcta", "coat", "local_suppression", "apriori", "hghs"])
+def test_sensitive_items_stay_where_no_item_is_known(algorithm):
+    frame = frame_of([["s"], [], [], ["u"], ["u"]]).assign(age=[1, 1, 1, 2, 2])
+    tree = {"all": ["u", "v"]} if algorithm in ("apriori", "hghs") else None
+    hidden = pdanon.Transaction(algorithm, hierarchy=tree, sensitive=["s"], l=2)
+    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian", transaction=hidden)
+    assert rows_of(result.frame) == [{"s"}, set(), set(), {"u"}, {"u"}]
+
+
 # --- the surface
 
 
