@@ -452,7 +452,7 @@ def _decide_quasi(
             hint = "pass fewer columns, or one of cluster, k_member and mondrian"
             raise ParameterError("the columns have too many combinations of values", where="quasi", hint=hint)
         histogram = rows.merge(Histogram.of, Histogram.merge, encoder)
-        own = replace(table, codes=histogram.combinations(), weights=histogram.rows)
+        own = replace(table, codes=histogram.combinations(), counts=histogram.rows)
         _, published, loss = region.publish(own, rng, report)
         released = rows.publish_values(encoder, histogram, published)
     else:

@@ -13,8 +13,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Ranges, Taxonomy, bounds
-from pdanon.algorithms.relational.publishing import Combinations, publish_values, release_classes
-from pdanon.algorithms.relational.quasi import Classes, QuasiLike, QuasiTable, group_rows
+from pdanon.algorithms.relational.publishing import Combinations, by_value, release_classes
+from pdanon.algorithms.relational.quasi import Classes, QuasiLike, group_rows
 from pdanon.algorithms.states.cuts import sum_below
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
@@ -98,13 +98,13 @@ def incognito(
     return release_classes(INCOGNITO, locals())
 
 
-def choose_levels(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
-    """Choose the level of each column as `incognito` does; nothing is random."""
-    ladders = [ladder(each) for each in table.attributes]
+@by_value
+def choose_levels(data: Combinations, report: Report) -> Classes:
+    """Choose the level of each column as `incognito` does."""
+    ladders = [ladder(each) for each in data.table.attributes]
     _refuse_too_many(ladders)
-    levels = best_levels(Combinations(table.attributes, *table.combinations(), k, most), ladders, report)
-    cuts = [column[level] for column, level in zip(ladders, levels, strict=True)]
-    classes = publish_values(table, cuts, k, most)
+    levels = best_levels(data, ladders, report)
+    classes = data.publish([column[level] for column, level in zip(ladders, levels, strict=True)])
     assert classes is not None  # `best_levels` only returns levels that can be published
     return classes
 
@@ -114,7 +114,7 @@ def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report
     n_levels = [len(column) for column in ladders]
     n_bytes = _NUMBER * len(data.weights) * sum(n_levels) + (_TUPLE + _NUMBER * len(ladders)) * prod(n_levels)
     require_memory(n_bytes, "the combinations of levels")
-    keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, data.tuples, strict=True)]
+    keys = [[nodes[codes] for nodes in own] for own, codes in zip(ladders, data.table.codes.T, strict=True)]
     places = range(len(ladders))
     possible: dict[tuple[int, ...], set[Levels]] = {}
     for subset in (each for size in range(1, len(ladders) + 1) for each in combinations(places, size)):
@@ -129,7 +129,7 @@ def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report
         report(1)
     generalized = [
         [int(data.weights @ each.taxonomy.penalties[nodes]) for nodes in column]
-        for each, column in zip(data.attributes, keys, strict=True)
+        for each, column in zip(data.table.attributes, keys, strict=True)
     ]
     # The generalized loss is a lower bound, as suppressed rows lose more: the search stops at the best loss.
     best: tuple[int, Levels] | None = None
@@ -259,27 +259,29 @@ def full_subtree(
     return release_classes(FULL_SUBTREE, locals())
 
 
-def raise_groups(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
-    """Choose the cut of each hierarchy as `full_subtree` does; nothing is random."""
-    releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
-    return min(releases, key=lambda each: each.loss)
+@by_value
+def raise_groups(data: Combinations, report: Report) -> Classes:
+    """Choose the cut of each hierarchy as `full_subtree` does."""
+    allowed = [data._replace(most=most) for most in sorted({0, data.most})]
+    return min((found for each in allowed for found in _releases(each, report)), key=lambda each: each.loss)
 
 
-def _releases(table: QuasiTable, k: int, most: int, report: Report) -> list[Classes]:
+def _releases(data: Combinations, report: Report) -> list[Classes]:
     """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
-    data = Combinations(table.attributes, *table.combinations(), k, most)
-    columns = zip(table.attributes, data.tuples, strict=True)
-    cuts = [_necessary_cut(each.taxonomy, codes, data.weights, k, most) for each, codes in columns]
+    cuts = [
+        _necessary_cut(each.taxonomy, codes, data.weights, data.k, data.most)
+        for each, codes in data.table.columns()
+    ]
     starts = [(cuts, _raise(cuts, data, report))]
-    ladders = [ladder(each) for each in table.attributes]
+    ladders = [ladder(each) for each in data.table.attributes]
     if prod(map(len, ladders)) <= _FEW:
         starts.append(_levels(ladders, best_levels(data, ladders, report)))
     found = []
     for cuts, steps in starts:
-        before = publish_values(table, cuts, k, most)
+        before = data.publish(cuts)
         _take_back(cuts, steps, data)
         # Ranges and sets of fewer values may lose less than their nodes, so either release may be better.
-        found += [each for each in (publish_values(table, cuts, k, most), before) if each is not None]
+        found += [each for each in (data.publish(cuts), before) if each is not None]
     return found
 
 
@@ -310,7 +312,7 @@ def _take_back(cuts: list[Numbers], steps: list[Step], data: Combinations) -> No
 
 def _raise(cuts: list[Numbers], data: Combinations, report: Report) -> list[Step]:
     """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
-    taxonomies = [each.taxonomy for each in data.attributes]
+    taxonomies = [each.taxonomy for each in data.table.attributes]
     keys, weights, k = data.keys(cuts), data.weights, data.k
     steps: list[Step] = []
     while True:
@@ -458,11 +460,10 @@ def top_down(
     return release_classes(TOP_DOWN, locals())
 
 
-def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
-    """Choose the values to separate as `top_down` does; nothing is random."""
-    found = [
-        publish_values(table, _groups(table, k, allowed, report), k, most) for allowed in sorted({0, most})
-    ]
+@by_value
+def specialize(data: Combinations, report: Report) -> Classes:
+    """Choose the values to separate as `top_down` does."""
+    found = [data.publish(_groups(data, allowed, report)) for allowed in sorted({0, data.most})]
     return min((each for each in found if each is not None), key=lambda each: each.loss)
 
 
@@ -487,23 +488,23 @@ class _Step(NamedTuple):
     gone: Mask
 
 
-def _groups(table: QuasiTable, k: int, left: int, report: Report) -> list[Numbers]:
+def _groups(data: Combinations, left: int, report: Report) -> list[Numbers]:
     """Return the group of each value, for this many suppressed rows."""
-    tuples, weights = table.combinations()
-    rows = _Rows(tuples, weights, np.zeros(len(weights), np.int64))
-    groups = [np.zeros(each.n_values, np.int64) for each in table.attributes]  # all are at the root
+    attributes, tuples = zip(*data.table.columns(), strict=True)
+    rows = _Rows([*tuples], data.weights, np.zeros(len(data.weights), np.int64))
+    groups = [np.zeros(each.n_values, np.int64) for each in attributes]  # all are at the root
     done: set[tuple[int, int]] = set()  # groups that cannot be split: later steps only shrink classes
     while len(rows.weights):
         sizes = sums(rows.classes, rows.weights)
-        spare = _spare(table, groups, rows) if left else np.zeros(len(rows.weights), np.int64)
+        spare = _spare(attributes, groups, rows) if left else np.zeros(len(rows.weights), np.int64)
         best: tuple[Fraction, int, int, _Step] | None = None
-        for place, (attribute, codes) in enumerate(zip(table.attributes, rows.tuples, strict=True)):
+        for place, (attribute, codes) in enumerate(zip(attributes, rows.tuples, strict=True)):
             of_tuple = groups[place][codes]
             for group in np.unique(of_tuple).tolist():
                 if (place, group) in done:
                     continue
                 members = of_tuple == group
-                step = _step(attribute, place, group, rows.take(members), spare[members], k, left)
+                step = _step(attribute, place, group, rows.take(members), spare[members], data.k, left)
                 if step is None:
                     done.add((place, group))
                     continue
@@ -527,9 +528,9 @@ def _groups(table: QuasiTable, k: int, left: int, report: Report) -> list[Number
     return groups
 
 
-def _spare(table: QuasiTable, groups: Sequence[Numbers], rows: _Rows) -> Numbers:
+def _spare(attributes: Sequence[Attribute], groups: Sequence[Numbers], rows: _Rows) -> Numbers:
     """Return the additional loss of each combination if it were suppressed."""
-    columns = zip(table.attributes, groups, rows.tuples, strict=True)
+    columns = zip(attributes, groups, rows.tuples, strict=True)
     return np.sum([each.whole - _lost(each, of, codes) for each, of, codes in columns], axis=0)
 
 

@@ -13,7 +13,6 @@ from pdanon.algorithms.relational.quasi import (
     Classes,
     QuasiLike,
     QuasiTable,
-    group_rows,
     join_nearest,
     split_groups,
 )
@@ -198,9 +197,8 @@ def cluster(
 
 def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
     """Form the clusters of `cluster`."""
-    kinds = group_rows(table.codes.T, table.n_rows)
-    first = np.unique(kinds, return_index=True)[1]  # a row of each combination of values
-    nearest, starts, clusters = row_clusters.NearestRows(table.codes[first], kinds), table.starts, []
+    kinds, combinations = table.distinct()
+    nearest, starts, clusters = row_clusters.NearestRows(combinations.codes, kinds), table.starts, []
     for n_left in range(table.n_rows, k - 1, -k):
         seed = nearest.row_at(int(rng.integers(n_left)))
         clusters.append(nearest.take(seed, table.tables_of(np.array([seed])), starts, k))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, TypeAlias
 
@@ -46,15 +48,18 @@ _Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]
 class Combinations(NamedTuple):
     """The distinct combinations of values, with the number of rows of each, and what is required of them."""
 
-    attributes: Sequence[Attribute]
-    tuples: list[Codes]  # the values, column by column
-    weights: Numbers  # number of rows with each combination
+    table: QuasiTable
     k: int
     most: int  # upper bound on the suppressed rows
 
+    @property
+    def weights(self) -> Numbers:
+        """Number of rows with each combination."""
+        return self.table.weights
+
     def keys(self, cuts: Sequence[Numbers]) -> list[Numbers]:
         """Return the nodes of the combinations, column by column, given those of the values."""
-        return [cut[codes] for cut, codes in zip(cuts, self.tuples, strict=True)]
+        return [cut[codes] for cut, codes in zip(cuts, self.table.codes.T, strict=True)]
 
     def can_suppress(self, keys: Sequence[Numbers]) -> bool:
         """Return whether few enough rows are in classes of fewer than k, given some columns of `keys`."""
@@ -66,18 +71,27 @@ class Combinations(NamedTuple):
         gone = _rows_to_suppress(keys, self.weights, self.k, self.most)
         if gone is None:
             return None
-        pairs = zip(self.attributes, keys, strict=True)
+        pairs = zip(self.table.attributes, keys, strict=True)
         each = np.sum([attribute.taxonomy.penalties[key] for attribute, key in pairs], axis=0)
-        whole = sum(attribute.whole for attribute in self.attributes)
+        whole = sum(attribute.whole for attribute in self.table.attributes)
         return int(self.weights[~gone] @ each[~gone]) + int(self.weights[gone].sum()) * whole
 
+    def publish(self, cuts: Sequence[Numbers]) -> Classes | None:
+        """Publish equal values equally and suppress small classes; None if these have too many rows."""
+        gone = _rows_to_suppress(self.keys(cuts), self.weights, self.k, self.most)
+        return None if gone is None else Classes.of_values(self.table, cuts, gone)
 
-def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
-    """Publish equal values equally and suppress small classes; None if these have too many rows."""
-    keys = [of_value[codes] for of_value, codes in zip(groups, table.codes.T, strict=True)]
-    weights = np.ones(table.n_rows, np.int64) if table.weights is None else table.weights
-    gone = _rows_to_suppress(keys, weights, k, most)
-    return None if gone is None else Classes.of_values(table, groups, gone)
+
+def by_value(choose: Callable[[Combinations, Report], Classes]) -> Formation:
+    """Form classes of the distinct combinations of values; nothing is random."""
+
+    @wraps(choose)
+    def form(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
+        groups, distinct = table.distinct()
+        classes = choose(Combinations(distinct, k, most), report)
+        return replace(classes, of_row=classes.of_row[groups], weights=table.weights)
+
+    return form
 
 
 def _rows_to_suppress(
@@ -189,7 +203,7 @@ def form_classes(
 ) -> tuple[Classes, pd.Series[float]]:
     """Form classes, with up to a share of suppressed rows, and return them with their losses."""
     # No row is suppressed if fewer than k are allowed to be.
-    n_rows = table.n_rows if table.weights is None else int(table.weights.sum())
+    n_rows = int(table.weights.sum())
     most = int(share * n_rows)
     classes = form(table, k, rng, report, most if most >= k else 0)
     loss = {"NCP_relational": classes.ncp}

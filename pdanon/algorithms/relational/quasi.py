@@ -351,14 +351,19 @@ class QuasiTable:
     positions: list[int]  # of the columns in the frame
     attributes: tuple[Attribute, ...]  # in the order of ``quasi``
     codes: Codes  # values of each row, shape (rows, columns)
-    # Number of rows of the table that each stands for, for algorithms that publish equal values equally. By
-    # default 1.
-    weights: Numbers | None = None
+    # Number of rows of the table that each stands for, by default 1. For algorithms that publish equal values
+    # equally, each combination of values stands for all rows with it.
+    counts: Numbers | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.codes)
+
+    @property
+    def weights(self) -> Numbers:
+        """Number of rows of the table that each row stands for."""
+        return np.ones(self.n_rows, np.int64) if self.counts is None else self.counts
 
     @classmethod
     def of(
@@ -413,13 +418,11 @@ class QuasiTable:
         ]
         return np.concatenate([each.losses_with(own[:, np.newaxis], codes) for each, own, codes in columns])
 
-    def combinations(self) -> tuple[list[Codes], Numbers]:
-        """Return the distinct combinations of values, attribute by attribute, and the rows of each."""
-        groups = group_rows(self.codes.T, self.n_rows)
-        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
-        if self.weights is not None:
-            counts = sums(groups, self.weights, len(first))
-        return [codes for _, codes in self.columns(first)], counts
+    def distinct(self) -> tuple[Numbers, QuasiTable]:
+        """Return the combination of values of each row, and a table with each combination once."""
+        groups, _ = pd.factorize(group_rows(self.codes.T, self.n_rows))
+        _, first = np.unique(groups, return_index=True)
+        return groups, replace(self, codes=self.codes[first], counts=sums(groups, self.weights))
 
     def by_height(self) -> QuasiTable:
         """Return the table with losses by the height of a node, not by its number of leaves."""
@@ -434,7 +437,7 @@ class Classes:
     cells: tuple[Cells, ...]  # published cell of each class, attribute by attribute
     most_of_row: int  # loss of a row if all of its values are suppressed
     suppressed: int  # number of suppressed rows; all of them are in one class
-    weights: Numbers | None = None  # as in `QuasiTable`
+    weights: Numbers  # as in `QuasiTable`
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
@@ -456,7 +459,7 @@ class Classes:
             by_value = attribute.recode(np.where(present, of_value, -1))
             value = np.where(suppressed, attribute.n_values, codes)
             cells.append(by_value._replace(numbers=by_value.numbers[value]))
-        gone = int((suppressed if table.weights is None else table.weights[suppressed]).sum())
+        gone = int(table.weights[suppressed].sum())
         return cls._merge_equal(table, np.arange(table.n_rows), cells, gone)
 
     @classmethod
@@ -473,9 +476,7 @@ class Classes:
     @property
     def sizes(self) -> Numbers:
         """Number of rows of each class."""
-        if self.weights is not None:
-            return sums(self.of_row, self.weights, len(self))
-        return np.bincount(self.of_row, minlength=len(self))
+        return sums(self.of_row, self.weights, len(self))
 
     @property
     def penalties(self) -> Numbers:
