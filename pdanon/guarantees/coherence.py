@@ -17,7 +17,7 @@ from pdanon.guarantees.models import Checks, ListModel
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.verdict import Audit, add_emptied, count_emptied, threat_table
 from pdanon.itemsets.arguments import constructed_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, Offsets, find_items, item_array
+from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items, item_array
 from pdanon.itemsets.columns import names_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
@@ -174,14 +174,14 @@ class Coherence(ListModel):
         if isinstance(self.private, NamedItems):
             refuse_members(parts.itemsets, self.private, self.mapping)
         # If the empty itemset is a threat, it is the only minimal one.
-        lost, list_empty = np.zeros(len(parts.offsets) - 1, np.bool_), None
+        lost, list_empty = np.zeros(len(parts.index.weights), np.bool_), None
         for mask, rows in parts.crowds():
-            n_rows, most = rows.n_rows, int(rows.totals.max(initial=0))
+            n_rows, most = rows.index.n_rows, int(rows.totals.max(initial=0))
             if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:
                 list_empty = list_empty or partial(self._list_threats, rows, empty_itemset(n_rows))
                 lost |= mask
         if list_empty is not None and lost.all():
-            return Audit(self, parts.n_rows, list_empty)
+            return Audit(self, parts.index.n_rows, list_empty)
         knowable, efforts = knowable_items(self, parts)
         most = self.p if efforts is None else max(most_items(efforts, self.p), 1)
         crowds, private = [parts], parts.columns.private
@@ -189,7 +189,8 @@ class Coherence(ListModel):
         if private is not None and not has_private.all():
             crowds.append(parts.within_rows(has_private))
         searches = [
-            Breaches(each.part(knowable), each.secrets, self.h, most, self.k, parts.copies) for each in crowds
+            Breaches(each.index.select(knowable), each.secrets, self.h, most, self.k, parts.copies)
+            for each in crowds
         ]
 
         def find_threats(breaches: Breaches) -> ItemsetTable:
@@ -211,7 +212,7 @@ class Coherence(ListModel):
         audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_empty or list_threats)
         if list_empty is not None:
             return audit
-        return add_emptied(audit, self._count_emptied(parts), parts.n_rows, parts.itemsets)
+        return add_emptied(audit, self._count_emptied(parts), parts.index.n_rows, parts.itemsets)
 
     @property
     def covered(self) -> int:
@@ -232,7 +233,9 @@ class Coherence(ListModel):
         vocabulary = parts.itemsets.vocabulary.take(pa.array(np.flatnonzero(knowable)))
         why = np.where(threats.supports < self.k, "support", "breach")
         table = threat_table(replace(parts.itemsets, vocabulary=vocabulary), threats, why)
-        items, counts = likeliest_secrets(parts.part(knowable), parts.secrets, threats, copies=parts.copies)
+        items, counts = likeliest_secrets(
+            parts.index.select(knowable), parts.secrets, threats, copies=parts.copies
+        )
         private = parts.private_vocabulary.take(pa.array(items, mask=items < 0))
         table["private"] = pd.arrays.ArrowExtensionArray(private)
         table["probability"] = counts / threats.supports
@@ -261,8 +264,7 @@ class PublicAndPrivate:
     # first codes, and those of the private column the next ones.
 
     columns: ListColumns  # the recoded list column, and the private column, if there is one
-    codes: Codes  # of the items of each row, in both columns; ascending within a row
-    offsets: Offsets
+    index: SupportIndex  # the items of each row, in both columns, with the weights of the rows
     is_private: Mask  # by code
     # number among the private items of each public item that is private in other rows, else -1; None: there
     # is no such item
@@ -280,13 +282,14 @@ class PublicAndPrivate:
             raise ParameterError("the private column was not collapsed", where="private", hint=hint)
         # The codes of the second column are higher, so those of a row stay ascending.
         secret = hidden.codes + np.int32(itemsets.n_items), hidden.offsets
-        codes, offsets = append_rows([(itemsets.codes, itemsets.offsets), secret])
         n_items = itemsets.n_items + hidden.n_items
+        rows = append_rows([(itemsets.codes, itemsets.offsets), secret])
+        index = SupportIndex(*rows, n_items, itemsets.weights)
         public_codes = itemsets.lookup(hidden.vocabulary)
         shared = np.flatnonzero(public_codes >= 0).astype(np.int32)
         twins = np.full(n_items, -1, np.int32)
         twins[public_codes[shared]] = shared
-        found = cls(columns, codes, offsets, np.arange(n_items) >= itemsets.n_items, twins)
+        found = cls(columns, index, np.arange(n_items) >= itemsets.n_items, twins)
         if not len(shared):
             return replace(found, twins=None)
         found._refuse_contradictions()
@@ -309,7 +312,7 @@ class PublicAndPrivate:
     @classmethod
     def within(cls, columns: ListColumns, is_private: Mask) -> PublicAndPrivate:
         """Split the items of one column."""
-        return cls(columns, columns.itemsets.codes, columns.itemsets.offsets, is_private)
+        return cls(columns, SupportIndex.of(columns.itemsets), is_private)
 
     @property
     def itemsets(self) -> Itemsets:
@@ -320,17 +323,15 @@ class PublicAndPrivate:
         """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing."""
         # A mask tells which rows these are.
         masks = [~each.nulls for each in self.columns.columns]
-        found = [(np.ones(len(self.offsets) - 1, np.bool_), self)]
+        found = [(np.ones(len(self.index.weights), np.bool_), self)]
         for mask in [*masks, *([masks[0] & masks[1]] if len(masks) > 1 else [])]:
             found += [] if mask.all() else [(mask, self.within_rows(mask))]
         return found
 
     def within_rows(self, chosen: Mask) -> PublicAndPrivate:
         """Select rows by mask."""
-        lengths = np.diff(self.offsets)
         columns = ListColumns(*(each.take(np.flatnonzero(chosen)) for each in self.columns.columns))
-        codes, offsets = self.codes[np.repeat(chosen, lengths)], offsets_of(lengths[chosen])
-        return replace(self, columns=columns, codes=codes, offsets=offsets)
+        return replace(self, columns=columns, index=self.index.within(chosen))
 
     def itemsets_of(self, chosen: Mask) -> Itemsets:
         """Return the list column that is recoded with some of its items only, by the same numbers."""
@@ -347,21 +348,6 @@ class PublicAndPrivate:
         return self.itemsets.vocabulary.take(pa.array(np.flatnonzero(self.is_private)))
 
     @property
-    def index(self) -> SupportIndex:
-        """All rows with their weights."""
-        return SupportIndex(self.codes, self.offsets, len(self.is_private), self.itemsets.weights)
-
-    @property
-    def n_rows(self) -> int:
-        """Number of transactions."""
-        return self.index.n_rows
-
-    @property
-    def supports(self) -> Numbers:
-        """Support of each item."""
-        return self.index.singles
-
-    @property
     def copies(self) -> bool:
         """Whether an item is public in some rows and private in others."""
         return self.twins is not None
@@ -370,7 +356,7 @@ class PublicAndPrivate:
     def secrets(self) -> SupportIndex:
         """The private items of each row; with `copies`, code ``n + s`` is item ``s`` where it is public."""
         if self.twins is None:
-            return self.part(self.is_private)
+            return self.index.select(self.is_private)
         n_hidden = int(self.is_private.sum())
         public = np.where(self.twins >= 0, self.twins + n_hidden, -1)
         return self.index.recode(
@@ -391,14 +377,9 @@ class PublicAndPrivate:
         copies = self.index.recode(
             np.where(self.twins >= 0, self.twins + np.int32(n_items), -1), n_items + n_hidden
         )
-        rows = append_rows([(self.codes, self.offsets), (copies.codes, copies.offsets)])
+        rows = append_rows([(each.codes, each.offsets) for each in (self.index, copies)])
         return SupportIndex(*rows, n_items + n_hidden, self.itemsets.weights)
 
     def without(self, dropped: Mask) -> PublicAndPrivate:
         """Drop items, by code, from the counted rows; the columns stay."""
-        rows = self.index.keep_items(~dropped)
-        return replace(self, codes=rows.codes, offsets=rows.offsets)
-
-    def part(self, wanted: Mask) -> SupportIndex:
-        """Return the rows with the wanted items only, recoded from 0 in the same order."""
-        return self.index.select(wanted)
+        return replace(self, index=self.index.keep_items(~dropped))

@@ -42,7 +42,7 @@ class Moles:
 
     def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
         k, above, below = guarantee.k, guarantee.h.numerator, guarantee.h.denominator
-        supports = parts.supports
+        supports = parts.index.singles
         relevant = np.flatnonzero(parts.is_private)[(parts.totals * below > above * k) & (above < below)]
         knowable, efforts = knowable_items(guarantee, parts)
         public = np.flatnonzero(knowable & (supports >= k))
@@ -304,7 +304,7 @@ def decide(
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     _check_budget(parts, guarantee)
-    losses, unit = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
+    losses, unit = item_losses(loss, parts.itemsets, parts.index.singles, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)
     moles = Moles(parts.without(too_frequent_where_public(parts, guarantee)), guarantee)
     report(len(moles.larger))

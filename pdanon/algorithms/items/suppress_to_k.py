@@ -35,10 +35,10 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
     """Check that the empty itemset, which no suppression removes, is not a mole."""
     # Missing rows may be published as empty rows. Knowing which rows are missing, an attacker can exclude
     # them, so the check also holds for the other rows alone.
-    check_rows(parts.n_rows, guarantee.k)
+    check_rows(parts.index.n_rows, guarantee.k)
     crowds = parts, parts.within_rows(~parts.itemsets.nulls)
     supports, n_rows = max(
-        ((rows.supports[rows.is_private], rows.n_rows) for rows in crowds),
+        ((rows.index.singles[rows.is_private], rows.index.n_rows) for rows in crowds),
         key=lambda each: Fraction(int(each[0].max(initial=0)), max(each[1], 1)),
     )
     frequent = int(np.sum(too_many(supports, n_rows, guarantee.h)))
@@ -60,7 +60,7 @@ def too_frequent_where_public(parts: PublicAndPrivate, guarantee: Coherence) -> 
         return np.zeros(len(parts.is_private), np.bool_)
     frequent = np.zeros(len(parts.totals) + 1, np.bool_)  # -1 is the last
     for _, rows in parts.crowds():
-        frequent[:-1] |= too_many(rows.totals, rows.n_rows, guarantee.h)
+        frequent[:-1] |= too_many(rows.totals, rows.index.n_rows, guarantee.h)
     return frequent[parts.twins]
 
 
@@ -84,7 +84,7 @@ def decide_suppressed(
         )
     else:
         decided = decide_lists(columns, recoding, guarantee)
-    supports = parts.supports
+    supports = parts.index.singles
     lost = int(supports[: itemsets.n_items][decided.rows.recoding.targets < 0].sum())
     share = lost / int(supports.sum()) if lost else 0.0
     return decided.with_loss("S/N", share)
@@ -169,10 +169,10 @@ def decide_to_k(columns: ListColumns, report: Report, *, guarantee: PublicK) -> 
     """Decide which items are suppressed."""
     is_public = named_items(columns.itemsets, guarantee.public)
     parts = PublicAndPrivate.within(columns, ~is_public)
-    check_rows(parts.n_rows, guarantee.k)
+    check_rows(parts.index.n_rows, guarantee.k)
     numbers = np.flatnonzero(~parts.is_private)
     # A stable sort: ties keep the item order.
-    order = numbers[np.argsort(-parts.supports[numbers], kind="stable")]
+    order = numbers[np.argsort(-parts.index.singles[numbers], kind="stable")]
     released = _release_items(order, parts.index, guarantee.k)
     report(len(numbers))
     return decide_suppressed(parts, ~parts.is_private & ~released, guarantee)

@@ -273,7 +273,7 @@ def breach(
     if both:
         hint = "a known item is public: leave it out of known or private"
         raise ParameterError("a known item is private", where="known", got=f"{both} items", hint=hint)
-    held = parts.part(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
+    held = parts.index.select(np.append(wanted, np.zeros(len(parts.is_private) - len(wanted), np.bool_)))
     matching = parts.secrets.within(held.lengths == wanted.sum())
     supports = secret_totals(matching, parts.copies)
     items = parts.private_vocabulary

@@ -513,6 +513,6 @@ def test_losses_beyond_exact_comparison():
     huge = dict.fromkeys("abcdfgxyz", 10**9 - 1)
     assert suppressed_by(frame_of(rows).txanon.coherence(**{**ASKED, "k": 4}, loss=huge))
     parts = PublicAndPrivate.of(ListColumns.of(frame_of(PAPER), [0]), Coherence(**ASKED).private)
-    losses = item_losses("unit", parts.itemsets, parts.supports, ~parts.is_private)[0] * 2**61
+    losses = item_losses("unit", parts.itemsets, parts.index.singles, ~parts.is_private)[0] * 2**61
     with pytest.raises(pdanon.ParameterError, match="cannot be compared exactly"):
         Moles(parts, Coherence(**ASKED)).eliminate(losses, "mm/il")
