@@ -195,11 +195,18 @@ class SensitiveGroups(Model):
         itemsets = read_visible(frame.iloc[:, position])
         refuse_members(itemsets, self.sensitive, self.mapping)
         shown = self.sensitive.find(itemsets.vocabulary) >= 0  # labels that are sensitive items
-        at_risk = self._below_k(itemsets, shown)
+        at_risk, rare, emptied = np.zeros(itemsets.n_rows, np.bool_), None, 0
+        if self.k is not None:  # the threats of `KmAnonymity` for the public items
+            public = SupportIndex.of(itemsets).keep_items(~shown)
+            rare = expose_itemsets(public, itemsets.n_present, self.k, self.m)
+            if itemsets.n_present >= self.k:
+                emptied = count_emptied(itemsets, self.k, self.mapping)
+            at_risk = (rare.mark_rows() | ((itemsets.lengths == 0) & (emptied > 0))) & ~itemsets.nulls
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         self._refuse_unknown(itemsets)
+        list_threats = partial(self._list_threats, itemsets, shown, rare, emptied)
         if self.classes is None:
-            return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown))
+            return Audit(self, int(at_risk.sum()), list_threats)
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
         # On integers: count > rows // p if and only if count * p > rows. The minimum avoids overflow.
@@ -207,35 +214,7 @@ class SensitiveGroups(Model):
         frequent = counts.counts > present[counts.group] // min(self.p, MOST_ROWS)
         risky = mask_at(len(counts.groups), counts.group[frequent])
         at_risk |= risky[group_of] & ~itemsets.nulls
-        return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown, frequent))
-
-    def _below_k(self, itemsets: Itemsets, shown: Mask) -> Mask:
-        """Return whether fewer than k rows match up to m public items of each row."""
-        if self.k is None:
-            return np.zeros(itemsets.n_rows, np.bool_)
-        found = self._expose(itemsets, shown, self.k).mark_rows()
-        if self._count_emptied(itemsets):
-            found |= itemsets.lengths == 0
-        return found & ~itemsets.nulls
-
-    def _expose(self, itemsets: Itemsets, shown: Mask, k: int) -> Exposure:
-        """Expose the public items as `KmAnonymity` does."""
-        public = SupportIndex.of(itemsets).keep_items(~shown)
-        return expose_itemsets(public, itemsets.n_present, k, self.m)
-
-    def _count_emptied(self, itemsets: Itemsets) -> int:
-        """Count the emptied rows, if they are fewer than k of all rows; otherwise return 0."""
-        if self.k is None or itemsets.n_present < self.k:
-            return 0
-        return count_emptied(itemsets, self.k, self.mapping)
-
-    def _list_rare(self, itemsets: Itemsets, shown: Mask) -> pd.DataFrame:
-        """Return the threats of `KmAnonymity` for the public items, as text."""
-        assert self.k is not None
-        itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
-        rare = threat_table(itemsets, *self._expose(itemsets, shown, self.k).list_threats())
-        emptied = self._count_emptied(itemsets)
-        return pd.concat([list_emptied(itemsets, emptied), rare], ignore_index=True) if emptied else rare
+        return Audit(self, int(at_risk.sum()), partial(list_threats, frequent))
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Raise an error if a sensitive item is neither in the table of counts nor in the rows."""
@@ -247,7 +226,14 @@ class SensitiveGroups(Model):
             found |= {*self.sensitive.find(counted).tolist()}
         self.sensitive.refuse_unknown(found, what, table)
 
-    def _list_threats(self, itemsets: Itemsets, shown: Mask, frequent: Mask | None = None) -> pd.DataFrame:
+    def _list_threats(
+        self,
+        itemsets: Itemsets,
+        shown: Mask,
+        rare: Exposure | None,
+        emptied: int,
+        frequent: Mask | None = None,
+    ) -> pd.DataFrame:
         """List the threats: items in rows, items too frequent in a group, rare itemsets."""
         codes = np.flatnonzero(shown)
         items = item_texts(itemsets.vocabulary.take(pa.array(codes)))
@@ -257,8 +243,10 @@ class SensitiveGroups(Model):
             counts, place = self.classes, self.classes.group[frequent]
             each = _threats(counts.items.filter(pa.array(frequent)), counts.counts[frequent], "frequent")
             found.append(each.assign(group=counts.groups[place], size=counts.sizes[place]))
-        if self.k is not None:  # itemsets are not about a group: their group and size are missing
-            found.append(self._list_rare(itemsets, shown))
+        if rare is not None:  # itemsets are not about a group: their group and size are missing
+            texts = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
+            found += [list_emptied(texts, emptied)] * bool(emptied)
+            found.append(threat_table(texts, *rare.list_threats()))
         listed = pd.concat(found, ignore_index=True)
         listed = listed.reindex(columns=["itemset", "support", "why", "group", "size"])
         return listed.astype({"group": "Int64", "size": "Int64"})
