@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
-from functools import cached_property, partial, singledispatch
+from functools import partial, singledispatch
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -37,7 +37,6 @@ from pdanon.itemsets.codes import (
     Itemsets,
     Mask,
     Numbers,
-    Offsets,
     find_items,
     first_copies,
     item_texts,
@@ -45,7 +44,7 @@ from pdanon.itemsets.codes import (
 )
 from pdanon.itemsets.columns import counts_rows, find_column, find_quasi, label_position
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import mask_at, number_distinct, offsets_of, to_numpy
+from pdanon.itemsets.lists import append_rows, mask_at, number_distinct, offsets_of, to_numpy
 from pdanon.itemsets.mapping import (
     check_mapping,
     global_mapping,
@@ -222,7 +221,7 @@ def _kind_of(value: Any) -> str:
 # --- Labels of items
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Series:
     """The releases of a series, with the label of each item in each release."""
 
@@ -309,7 +308,7 @@ class Series:
         """Return the span of one release."""
         persons = np.flatnonzero(self.persons.row_of[release] >= 0)
         rows = self.columns[release].take(self.persons.row_of[release, persons])
-        return Span(self, (release,), persons, rows.codes, rows.offsets, self.labels[release], rows.n_items)
+        return Span(self, (release,), persons, SupportIndex.of(rows), self.labels[release])
 
     def _extend(self, span: Span, release: int) -> Span:
         """Add a release to a span: its persons are in both, its joint labels have one more part."""
@@ -329,41 +328,38 @@ class Series:
         first_known[now[:alone] - 1] = np.arange(alone)
         starts = np.searchsorted(before, np.arange(span.n_labels + 1) + 1)
         joined = join_rows(
-            *(span.codes, span.offsets, rows.codes, rows.offsets),
+            *(span.index.codes, span.index.offsets, rows.codes, rows.offsets),
             *(starts, (now - 1).astype(np.int32), first_known),
         )
-        return Span(self, (*span.releases, release), span.persons, *joined, of_item, len(before))
+        index = SupportIndex(*joined, len(before))
+        return Span(self, (*span.releases, release), span.persons, index, of_item)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen
 class Span:
     """Releases of a series, and the persons that an attacker knows to be in all of them."""
 
     series: Series
     releases: tuple[int, ...]
     persons: Numbers
-    codes: Codes
-    offsets: Offsets
+    index: SupportIndex  # the joint labels of the persons
     of_item: Codes  # the joint label of each item
-    n_labels: int
 
     @property
     def place(self) -> tuple[int, int]:
         """The first and the last release."""
         return self.releases[0], self.releases[-1]
 
-    @cached_property
-    def index(self) -> SupportIndex:
-        """The joint labels of the persons, for counts of supports."""
-        return SupportIndex(self.codes, self.offsets, self.n_labels)
+    @property
+    def n_labels(self) -> int:
+        """Number of joint labels."""
+        return self.index.n_items
 
     def within(self, chosen: Mask) -> Span:
         """Take some persons."""
         if chosen.all():
             return self
-        rows = self.index.within(chosen)
-        own = self.persons[chosen], rows.codes, rows.offsets
-        return Span(self.series, self.releases, *own, self.of_item, self.n_labels)
+        return replace(self, persons=self.persons[chosen], index=self.index.within(chosen))
 
     def rows(self, release: int) -> Numbers:
         """Return the row of each person in one of the releases."""
@@ -554,16 +550,13 @@ def _(guarantee: LmDiversity, span: Span) -> _Joint:
     sensitive = guarantee.sensitive.within(span.series.items)
     labels = span.of_item[sensitive.find(span.series.items) < 0]
     is_known = mask_at(span.n_labels, labels[labels >= 0])
-    persons, codes = [], []
+    shown, n_secrets = [], len(sensitive) * len(span.releases)
     for number, release in enumerate(span.releases):
         rows = span.series.columns[release].take(span.rows(release))
-        found = sensitive.find(rows.vocabulary)[rows.codes]
-        persons.append(rows.rows[found >= 0])
-        codes.append(found[found >= 0] + number * len(sensitive))
-    person, code = np.concatenate(persons), np.concatenate(codes)
-    order = np.lexsort((code, person))
-    offsets = offsets_of(np.bincount(person, minlength=len(span.persons)))
-    secrets = SupportIndex(code[order].astype(np.int32), offsets, len(sensitive) * len(span.releases))
+        found = sensitive.find(rows.vocabulary)
+        codes = np.where(found < 0, -1, found + number * len(sensitive))
+        shown.append(SupportIndex.of(rows).recode(codes, n_secrets))
+    secrets = SupportIndex(*append_rows([(each.codes, each.offsets) for each in shown]), n_secrets)
     known = span.index.keep_items(is_known)
     return _Joint.of(span, expose_secrets(guarantee, known, secrets, len(span.persons)))
 
@@ -589,9 +582,11 @@ def _(guarantee: KKm, span: Span) -> _Joint:
     classes, n = _classes(span, guarantee.quasi), max(span.n_labels, 1)
     _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
     few = sizes < guarantee.k
-    cells = np.repeat(classes, np.diff(span.offsets)) * n + span.codes
+    cells = np.repeat(classes, span.index.lengths) * n + span.index.codes
     pairs, codes = number_distinct(cells, len(sizes) * n)
-    index = SupportIndex(codes.astype(np.int32), span.offsets, len(pairs))  # a label has a code in each class
+    index = SupportIndex(
+        codes.astype(np.int32), span.index.offsets, len(pairs)
+    )  # a label has a code in each class
 
     def list_threats() -> pd.DataFrame:
         found = index.rare(guarantee.k, guarantee.m)
