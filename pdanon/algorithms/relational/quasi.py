@@ -72,9 +72,10 @@ def encode_column(column: pd.Series[Any], source: HierarchyLike | None) -> Encod
         return rank.astype(np.int32)[codes], wholes, partial(Tree.of, hierarchy, leaves, some_missing)
     kind = values.vocabulary.type
     sets = codes, [n + some_missing], partial(Sets.of, _texts(values.vocabulary), some_missing)
-    if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
+    measured = None if isinstance(column.dtype, pd.CategoricalDtype) else _measure(values.vocabulary)
+    if measured is None:
         return sets
-    numbers = _numbers(values.vocabulary)
+    numbers, lower, upper = measured
     if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
         hint = "pass a hierarchy for it, or convert it to text"
         raise ParameterError(
@@ -93,7 +94,7 @@ def encode_column(column: pd.Series[Any], source: HierarchyLike | None) -> Encod
     # The range of a class of this value and missing ones would be the value: sets show the difference.
     if n == 1 and some_missing:
         return sets
-    steps, ends = _steps(numbers), Intervals(*_ends(values.vocabulary, numbers), some_missing)
+    steps, ends = _steps(numbers), Intervals(lower, upper, some_missing)
     wholes = [int(steps[-1])] if n and steps is not None else []
     return codes, wholes, lambda unit: Ranges(ends, _positions(numbers, steps, unit), some_missing, unit)
 
@@ -154,43 +155,34 @@ def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hi
         raise type(error)(str(error), where=f"quasi[{label!r}]") from None
 
 
-def _is_measured(kind: pa.DataType) -> bool:
-    """Return whether values of a type have distances, not only differences."""
-    types = pa.types
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return bool(number or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind))
-
-
-def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
-    """Return the values as numbers, times in their unit."""
-    kind = vocabulary.type
-    if pa.types.is_decimal(kind):  # parsing the text gives the nearest float
-        vocabulary, wanted = vocabulary.cast(pa.string()), pa.float64()
-    elif pa.types.is_floating(kind):
-        wanted = pa.float64()
-    elif pa.types.is_uint64(kind):
-        wanted = kind
+def _measure(vocabulary: pa.Array) -> tuple[NDArray[Any], pd.Index[Any], pd.Index[Any]] | None:
+    """Return values that have distances as numbers, and the ends of the interval of each value alone."""
+    kind, types = vocabulary.type, pa.types
+    is_time = types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind)
+    if types.is_decimal(kind):  # parsing the text gives the nearest float
+        values = vocabulary.cast(pa.string()).cast(pa.float64())
+    elif types.is_floating(kind):
+        values = vocabulary.cast(pa.float64())
+    elif types.is_uint64(kind):
+        values = vocabulary
+    elif types.is_date32(kind):
+        values = vocabulary.cast(pa.int32()).cast(pa.int64())
+    elif types.is_integer(kind) or is_time:  # in the unit of the times
+        values = vocabulary.cast(pa.int64())
     else:
-        vocabulary = vocabulary.cast(pa.int32()) if pa.types.is_date32(kind) else vocabulary
-        wanted = pa.int64()
-    return np.asarray(vocabulary.cast(wanted).to_numpy(zero_copy_only=False))
-
-
-def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], pd.Index[Any]]:
-    """Return the ends of the interval of each value alone, in the dtype of the intervals."""
-    kind = vocabulary.type
-    if pa.types.is_decimal(kind):
+        return None
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False))
+    if types.is_decimal(kind):
         pairs = [*zip(numbers.tolist(), vocabulary.to_pylist(), strict=True)]  # compared exactly
         lower = [nextafter(near, -inf) if near > exact else near for near, exact in pairs]
         upper = [nextafter(near, inf) if near < exact else near for near, exact in pairs]
-        return pd.Index(lower, dtype="float64"), pd.Index(upper, dtype="float64")
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        ends = pd.Index(vocabulary.to_pandas())
-    elif pa.types.is_date(kind):
-        ends = pd.Index(vocabulary.cast(pa.timestamp("ms")).to_pandas())
+        return numbers, pd.Index(lower, dtype="float64"), pd.Index(upper, dtype="float64")
+    if is_time:
+        times = vocabulary.cast(pa.timestamp("ms")) if types.is_date(kind) else vocabulary
+        ends = pd.Index(times.to_pandas())
     else:
         ends = pd.Index(numbers)
-    return ends, ends
+    return numbers, ends, ends
 
 
 def _texts(vocabulary: pa.Array) -> list[str]:
