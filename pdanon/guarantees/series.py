@@ -566,8 +566,7 @@ def _(guarantee: LmDiversity, span: Span) -> _Joint:
 
 @_expose.register
 def _(guarantee: KAnonymity, span: Span) -> _Joint:
-    classes = _classes(span, guarantee.quasi)
-    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    classes, first, sizes = _classes(span, guarantee.quasi)
     few = sizes < guarantee.k
 
     def list_threats() -> pd.DataFrame:
@@ -579,9 +578,8 @@ def _(guarantee: KAnonymity, span: Span) -> _Joint:
 @_expose.register
 def _(guarantee: KKm, span: Span) -> _Joint:
     """Expose the joint labels within each class of `KAnonymity`."""
-    classes, n = _classes(span, guarantee.quasi), max(span.n_labels, 1)
-    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
-    few = sizes < guarantee.k
+    classes, first, sizes = _classes(span, guarantee.quasi)
+    few, n = sizes < guarantee.k, max(span.n_labels, 1)
     cells = np.repeat(classes, span.index.lengths) * n + span.index.codes
     pairs, codes = number_distinct(cells, len(sizes) * n)
     index = SupportIndex(
@@ -601,13 +599,17 @@ def _(guarantee: KKm, span: Span) -> _Joint:
     return _Joint(lambda: few[classes] | index.at_risk(guarantee.k, guarantee.m), list_threats)
 
 
-def _classes(span: Span, quasi: Sequence[Hashable]) -> Numbers:
-    """Number the tuples of published values of the persons of a span."""
+def _classes(span: Span, quasi: Sequence[Hashable]) -> tuple[Numbers, Numbers, Numbers]:
+    """Number the tuples of published values of a span; also return the first person and the size of each."""
     classes = []
     for release in span.releases:
         frame = span.series.frames[release]
         classes.append(equal_rows(frame, find_quasi(frame, quasi))[span.rows(release)])
-    return np.unique(np.column_stack(classes), axis=0, return_inverse=True)[1].reshape(-1)
+    found = np.unique(
+        np.column_stack(classes), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    _, first, of_person, sizes = found
+    return of_person.reshape(-1), first, sizes
 
 
 def _values(span: Span, quasi: Sequence[Hashable], people: Numbers) -> pd.DataFrame:

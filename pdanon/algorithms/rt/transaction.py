@@ -179,12 +179,11 @@ def ways_of(configurations: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[Wa
 
 def set_parameters(transaction: Transaction) -> dict[str, Any]:
     """Return the parameters that differ from their defaults, without the algorithm."""
-    values = {each.name: (getattr(transaction, each.name), each.default) for each in fields(transaction)}
-    del values["algorithm"]
+    values = ((each, getattr(transaction, each.name)) for each in fields(transaction)[1:])
     return {
-        name: value
-        for name, (value, default) in values.items()
-        if value is not None and not (isinstance(value, (str, bool)) and value == default)
+        each.name: value
+        for each, value in values
+        if value is not None and not (isinstance(value, (str, bool)) and value == each.default)
     }
 
 
