@@ -28,9 +28,9 @@ _FINE = 2**32  # lower bound on half the unit: the precision of shares that cann
 
 
 class Cells(NamedTuple):
-    """A generalized column, class by class."""
+    """A generalized column, row by row or class by class."""
 
-    numbers: Numbers  # position of the value of each class
+    numbers: Numbers  # position of the value of each row or class
     penalties: Numbers  # loss of each value
     values: pd.api.extensions.ExtensionArray  # the published values
 
@@ -133,15 +133,11 @@ def halve(codes: Codes) -> Numbers | None:
     return (codes >= ordered[middle]).astype(np.int64)
 
 
-def recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
-    """Generalize each value to the cover of its group, and one more to the cover of all values."""
-    # Without values, no cover exists, so nothing is added for all of them.
-    if not len(groups):
-        return attribute.generalize(groups, groups.astype(np.int32), 0)
+def cover_groups(attribute: Attribute, groups: Numbers, codes: Codes) -> Cells:
+    """Generalize the value of each row to the cover of its group; group -1 is suppressed."""
     names, inverse = np.unique(groups, return_inverse=True)
-    values = np.arange(len(groups), dtype=np.int32)
-    cells = attribute.generalize(inverse, values, len(names) + 1, suppressed=len(names))
-    return cells._replace(numbers=cells.numbers[np.append(inverse, len(names))])
+    cells = attribute.generalize(inverse, codes, len(names), suppressed=-1 in names[:1])
+    return cells._replace(numbers=cells.numbers[inverse])
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +152,7 @@ class Ranges:
     missing: bool  # whether values are missing
     unit: int  # loss of a suppressed value
 
-    digests, split, recode = staticmethod(ends_of), staticmethod(halve), recode_groups
+    digests, split, recode = staticmethod(ends_of), staticmethod(halve), cover_groups
 
     @property
     def n_values(self) -> int:
@@ -191,14 +187,12 @@ class Ranges:
         """Loss of the whole range."""
         return int(self.between(*self.ends.merge_equal(np.array([0]), np.array([len(self.positions)])))[0])
 
-    def generalize(
-        self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
-    ) -> Cells:
-        """Generalize each class to the range of its values, and a suppressed one to the whole range."""
+    def generalize(self, classes: Numbers, codes: Codes, n_classes: int, *, suppressed: bool) -> Cells:
+        """Generalize each class to the range of its values; class 0 may be suppressed, as the whole range."""
         low, high = bounds(classes, codes, n_classes)
         n = len(self.positions)
-        if suppressed is not None:
-            low[suppressed], high[suppressed] = 0, n
+        if suppressed:
+            low[0], high[0] = 0, n
         low, high = self.ends.merge_equal(low, high)
         keys, numbers = np.unique(low * (n + 1) + high, return_inverse=True)
         low, high = np.divmod(keys, n + 1)
@@ -251,21 +245,16 @@ class Tree:
         """Loss of the root."""
         return int(self.taxonomy.penalties[0])
 
-    def generalize(
-        self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
-    ) -> Cells:
-        """Generalize each class to the lowest common ancestor of its values, a suppressed one to the root."""
-        low, high = bounds(classes, codes, n_classes)
-        if suppressed is None:
-            return self._publish(self._digests(low, high))
-        low[suppressed] = high[suppressed] = 0
-        nodes = self._digests(low, high)
-        nodes[suppressed] = 0
+    def generalize(self, classes: Numbers, codes: Codes, n_classes: int, *, suppressed: bool) -> Cells:
+        """Generalize each class to the lowest common ancestor of its values; class 0 may be suppressed."""
+        nodes = self._digests(*bounds(classes, codes, n_classes))
+        if suppressed:
+            nodes[0] = 0
         return self._publish(nodes)
 
-    def recode(self, groups: Numbers) -> Cells:
-        """Generalize each value to its node, and one more, and those of node -1, to the root."""
-        return self._publish(np.append(np.maximum(groups, 0), 0))
+    def recode(self, groups: Numbers, codes: Codes) -> Cells:
+        """Publish the node of each row; node -1 is suppressed, as the root."""
+        return self._publish(np.maximum(groups, 0))
 
     def by_height(self) -> Tree:
         """Return the attribute with losses by the height of a node, not by its number of leaves."""
@@ -304,7 +293,7 @@ class Sets:
     prices: Numbers  # loss of a set, by its size
     unit: int  # loss of a suppressed value
 
-    split, recode = staticmethod(halve), recode_groups
+    split, recode = staticmethod(halve), cover_groups
 
     @classmethod
     def of(cls, texts: Sequence[str], missing: bool, unit: int) -> Sets:
@@ -344,12 +333,10 @@ class Sets:
         """Loss of the set of all values."""
         return int(self.prices[-1])
 
-    def generalize(
-        self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
-    ) -> Cells:
-        """Generalize each class to the set of its values, and a suppressed one to the set of all."""
-        if suppressed is not None:
-            classes = np.append(classes, np.full(self.n_values, suppressed))
+    def generalize(self, classes: Numbers, codes: Codes, n_classes: int, *, suppressed: bool) -> Cells:
+        """Generalize each class to the set of its values; class 0 may be suppressed, as the set of all."""
+        if suppressed:
+            classes = np.append(classes, np.zeros(self.n_values, np.int64))
             codes = np.append(codes, np.arange(self.n_values, dtype=np.int32))
         members, offsets = self._members(classes, codes, n_classes)
         sizes = np.diff(offsets)

@@ -24,6 +24,7 @@ from pdanon.algorithms.relational.attributes import (
     Sets,
     Tree,
     common_unit,
+    cover_groups,
     digest_of,
     shares,
     with_leaf,
@@ -35,7 +36,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.columns import find_quasi, quasi_labels
 from pdanon.itemsets.dtype import arrow_values, as_pandas_writes, type_name
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import QUASI_HINT, mask_at, object_items, offsets_of, sums
+from pdanon.itemsets.lists import QUASI_HINT, object_items, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
 from pdanon.itemsets.timing import Report
@@ -434,36 +435,28 @@ class Classes:
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
         """Generalize groups of rows, -1 if suppressed; groups with equal published values are one class."""
-        gone = int((groups < 0).sum())
-        names, groups = np.unique(groups, return_inverse=True)
-        first = 0 if gone else None  # -1 is the first name
-        cells = [each.generalize(groups, codes, len(names), first) for each, codes in table.columns()]
-        return cls._merge_equal(table, groups, cells, gone)
+        cells = [cover_groups(each, groups, codes) for each, codes in table.columns()]
+        return cls._merge_equal(table, cells, groups < 0)
 
     @classmethod
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: Mask) -> Classes:
         """Publish equal values equally, throughout the table."""
         # ``groups`` has the node of each value, attribute by attribute. Without a hierarchy, it is any number
         # from 0 on, equal within a group.
-        cells = []
-        for (attribute, codes), of_value in zip(table.columns(), groups, strict=True):
-            present = mask_at(attribute.n_values, codes[~suppressed])
-            by_value = attribute.recode(np.where(present, of_value, -1))
-            value = np.where(suppressed, attribute.n_values, codes)
-            cells.append(by_value._replace(numbers=by_value.numbers[value]))
-        gone = int(table.weights[suppressed].sum())
-        return cls._merge_equal(table, np.arange(table.n_rows), cells, gone)
+        cells = [
+            attribute.recode(np.where(suppressed, -1, of_value[codes]), codes)
+            for (attribute, codes), of_value in zip(table.columns(), groups, strict=True)
+        ]
+        return cls._merge_equal(table, cells, suppressed)
 
     @classmethod
-    def _merge_equal(
-        cls, table: QuasiTable, groups: Numbers, cells: Sequence[Cells], suppressed: int
-    ) -> Classes:
-        """Merge groups with equal cells, and number the classes by their first rows."""
-        equal = group_rows([each.numbers for each in cells], len(cells[0].numbers))
-        of_row, _ = pd.factorize(equal[groups])
-        chosen = groups[np.unique(of_row, return_index=True)[1]]  # one group of each class
-        published = tuple(each._replace(numbers=each.numbers[chosen]) for each in cells)
-        return cls(of_row, published, table.most_of_row, suppressed, table.weights)
+    def _merge_equal(cls, table: QuasiTable, cells: Sequence[Cells], suppressed: Mask) -> Classes:
+        """Merge rows with equal cells, and number the classes by their first rows."""
+        of_row, _ = pd.factorize(group_rows([each.numbers for each in cells], table.n_rows))
+        first = np.unique(of_row, return_index=True)[1]
+        published = tuple(each._replace(numbers=each.numbers[first]) for each in cells)
+        gone = int(table.weights[suppressed].sum())
+        return cls(of_row, published, table.most_of_row, gone, table.weights)
 
     @property
     def sizes(self) -> Numbers:
