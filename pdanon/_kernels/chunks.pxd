@@ -4,7 +4,6 @@ from pdanon._kernels.counting cimport int64s, uint64s
 cdef class Terms:
     cdef Py_ssize_t n_terms, n_words
     cdef long long k, m, n_chunks
-    cdef int64s items  # the terms, in order
     cdef int64s supports  # by term, as all arrays below
     cdef int64s blocks
     cdef int64s chunk  # 0 for no chunk

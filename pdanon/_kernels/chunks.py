@@ -24,17 +24,18 @@ from cython import (
 )
 from cython.cimports.pdanon._kernels.counting import (
     Codes,
-    Flags,
     Numbers,
     count_bits,
     grown,
     int32s,
     int64s,
     sort_by,
+    sort_part,
+    uint8s,
 )
 from numpy.typing import NDArray
 
-__all__ = ["JointClusters", "Terms", "split_terms"]
+__all__ = ["Clusters", "Terms"]
 
 Array = NDArray[Any]
 
@@ -56,7 +57,7 @@ class Terms:
     @with_gil
     @exceptval(-1)
     def _make_room(self, n_terms: Py_ssize_t, n_words: Py_ssize_t) -> int32:
-        self.items, self.supports, self.blocks, self.chunk, self.members = np.zeros((5, n_terms), np.int64)
+        self.supports, self.blocks, self.chunk, self.members = np.zeros((4, n_terms), np.int64)
         self.words, self.held = np.zeros((2, n_words), np.uint64)
         return 0
 
@@ -64,8 +65,8 @@ class Terms:
         """Make room for ``n_terms`` terms, and clear their rows."""
         n_words = (n_rows + 63) // 64
         needed = (n_terms + 1) * n_words
-        if n_terms > self.items.shape[0] or needed > self.words.shape[0]:
-            self._make_room(max(2 * n_terms, self.items.shape[0]), max(2 * needed, self.words.shape[0]))
+        if n_terms > self.supports.shape[0] or needed > self.words.shape[0]:
+            self._make_room(max(2 * n_terms, self.supports.shape[0]), max(2 * needed, self.words.shape[0]))
         self.n_terms, self.n_words, self.n_chunks = n_terms, n_words, 0
         for word in range(n_terms * n_words):
             self.words[word] = 0
@@ -189,172 +190,7 @@ class Terms:
         return self._count(0)
 
 
-# --- Chunks of each cluster
-
-
-def split_terms(
-    k: int64,
-    m: int64,
-    safe: bint,
-    rows: Numbers,
-    starts: Numbers,
-    codes: Codes,
-    offsets: Numbers,
-    block: Codes,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Split the terms of each cluster into chunks.
-
-    Cluster ``c`` is ``rows[starts[c]:starts[c + 1]]``. With ``safe``, two terms of different chunks never
-    have so many rows that at least one row must contain both.
-
-    Return the chunk of each occurrence, by its position in ``codes``: 1 or more, 0 for the term chunk. Return
-    also the number of sub-records and of chunks of each cluster.
-    """
-    chunk_of: int32s = np.zeros(len(codes), np.int32)
-    totals: int64s
-    n_chunks: int64s
-    totals, n_chunks = np.zeros((2, len(starts) - 1), np.int64)
-    count: int64s
-    slot_of: int64s
-    found: int32s = np.empty(len(block), np.int32)
-    count, slot_of = np.zeros((2, len(block)), np.int64)
-    terms = Terms(k, m)
-    with nogil:
-        for cluster in range(starts.shape[0] - 1):
-            n_found = _gather(cluster, rows, starts, codes, offsets, count, found)
-            terms.open(n_found, starts[cluster + 1] - starts[cluster])
-            sort_by(found, 0, n_found, count, -1)
-            _fill(terms, cluster, n_found, rows, starts, codes, offsets, block, count, slot_of, found)
-            terms.divide()
-            _leave_none_empty(terms, starts[cluster + 1] - starts[cluster])
-            if safe:
-                _uncover(terms, starts[cluster + 1] - starts[cluster])
-            totals[cluster], n_chunks[cluster] = _counted(terms)
-            _write(terms, cluster, rows, starts, codes, offsets, slot_of, chunk_of)
-            for number in range(n_found):
-                count[found[number]] = 0
-    return np.asarray(chunk_of), np.asarray(totals), np.asarray(n_chunks)
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _gather(
-    cluster: Py_ssize_t,
-    rows: Numbers,
-    starts: Numbers,
-    codes: Codes,
-    offsets: Numbers,
-    count: int64s,
-    found: int32s,
-) -> Py_ssize_t:
-    """Count and list the terms of a cluster; return their number."""
-    n_found: Py_ssize_t = 0
-    for at in range(starts[cluster], starts[cluster + 1]):
-        for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
-            if count[codes[slot]] == 0:
-                found[n_found] = codes[slot]
-                n_found += 1
-            count[codes[slot]] += 1
-    return n_found
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _fill(
-    terms: Terms,
-    cluster: Py_ssize_t,
-    n_found: Py_ssize_t,
-    rows: Numbers,
-    starts: Numbers,
-    codes: Codes,
-    offsets: Numbers,
-    block: Codes,
-    count: Numbers,
-    slot_of: int64s,
-    found: Codes,
-) -> void:
-    """Enter the terms of a cluster with their supports, blocks and rows."""
-    for number in range(n_found):
-        slot_of[found[number]] = number
-        terms.items[number] = found[number]
-        terms.supports[number] = count[found[number]]
-        terms.blocks[number] = block[found[number]]
-    for at in range(starts[cluster], starts[cluster + 1]):
-        for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
-            terms.note(slot_of[codes[slot]], at - starts[cluster])
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _write(
-    terms: Terms,
-    cluster: Py_ssize_t,
-    rows: Numbers,
-    starts: Numbers,
-    codes: Codes,
-    offsets: Numbers,
-    slot_of: Numbers,
-    chunk_of: int32s,
-) -> void:
-    for at in range(starts[cluster], starts[cluster + 1]):
-        for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
-            chunk_of[slot] = terms.chunk[slot_of[codes[slot]]]
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _leave_none_empty(terms: Terms, n_rows: int64) -> void:
-    """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records."""
-    # No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must still
-    # suffice for all other rows.
-    for term in range(terms.n_terms):
-        if terms.chunk[term] == 0:
-            return
-    total, n_chunks = _counted(terms)
-    if total < n_rows + terms.k * (min(terms.m, n_chunks) - 1):
-        terms.chunk[terms.n_terms - 1] = 0
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _counted(terms: Terms) -> tuple[int64, int64]:
-    """Count the sub-records, and the chunks that have any."""
-    total = 0
-    n_chunks: int64 = 0
-    for chunk in range(1, terms.n_chunks + 1):
-        rows = terms.rows_of(chunk)
-        total += rows
-        n_chunks += rows > 0
-    return total, n_chunks
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _uncover(terms: Terms, n_rows: int64) -> void:
-    """Move the most frequent term to the term chunk while it must share a row with another chunk's."""
-    # Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk
-    # publishes no supports, so each of its terms counts as one row.
-    while True:
-        first, second = -1, 0
-        for term in range(terms.n_terms):
-            if terms.chunk[term] > 0 and first < 0:
-                first = term
-            elif terms.chunk[term] == 0:
-                second = max(second, 1)
-            elif terms.chunk[term] != terms.chunk[first]:
-                second = max(second, terms.supports[term])
-        if first < 0 or terms.supports[first] + second <= n_rows:
-            return
-        terms.chunk[first] = 0
-
-
-# --- Joint clusters: share chunks of the terms that term chunks have in common
+# --- Chunks of each cluster, and shared chunks of the terms that term chunks have in common
 #
 # Clusters that share a chunk form a joint cluster, which can be joined again. A group is a cluster or a joint
 # cluster. A term of a group is open if it is in term chunks only; otherwise it is closed.
@@ -362,26 +198,22 @@ def _uncover(terms: Terms, n_rows: int64) -> void:
 
 @final
 @cclass
-class JointClusters:
-    """Clusters and joint clusters, numbered in order of creation.
+class Clusters:
+    """Clusters and joint clusters, numbered in order of creation, and the chunk of each occurrence.
 
-    Each shared chunk has the guarantee of k and m, and all its terms have the same block. With ``safe``, two
-    terms of different chunks never have so many rows that one row must contain both.
-
-    ``lists`` has cluster by cluster: the start of the terms of each, the terms in ascending order, the
-    support of each in the cluster, and whether it is open.
+    Each chunk has the guarantee of k and m, and all terms of a shared chunk have the same block. With
+    ``safe``, two terms of different chunks never have so many rows that one row must contain both.
     """
 
-    k: int64
     safe: bint
     rows: Numbers
     starts: Numbers  # cluster c is `rows[starts[c]:starts[c + 1]]`
     codes: Codes
     offsets: Numbers
     block: Codes  # of each term
-    chunk_of: int32s  # of each occurrence; 0 for a term chunk; shared chunks are written to it
-    needs_term: Flags  # whether the term chunk of a cluster must not become empty
-    owner_of = declare(int32s, visibility="readonly")  # group of each occurrence, or -1
+    chunk_of = declare(int32s, visibility="readonly")  # of each occurrence; 0 for a term chunk
+    owner_of = declare(int32s, visibility="readonly")  # group of the chunk of each occurrence
+    needs_term: uint8s  # whether the term chunk of a cluster must not become empty
     n_groups = declare(Py_ssize_t, visibility="readonly")
     parent = declare(int64s, visibility="readonly")  # joint cluster of a group, or -1
     size = declare(int64s, visibility="readonly")  # rows of each group
@@ -394,15 +226,15 @@ class JointClusters:
     n_open = declare(int64s, visibility="readonly")
     first = declare(int64s, visibility="readonly")  # first term of each group
     length = declare(int64s, visibility="readonly")
-    items = declare(int64s, visibility="readonly")  # the terms, group after group
+    items = declare(int64s, visibility="readonly")  # the terms, group after group, ascending
     open = declare(int64s, visibility="readonly")  # whether each is open: 0 or 1
     supports: int64s  # support of each
     shown: int64s  # published support of each: 1 in a term chunk
     end: Py_ssize_t
-    count: int64s  # support of each term to share, 0 of all others
-    slot: int64s
-    found: int32s
+    found: int32s  # the terms to divide
     n_found: Py_ssize_t
+    count: int64s  # support of each of them, 0 of all others
+    slot: int64s  # number of each in `terms`, -1 of all others
     terms: Terms
 
     def __init__(
@@ -415,29 +247,161 @@ class JointClusters:
         codes: Array,
         offsets: Array,
         block: Array,
-        chunk_of: Array,
-        lists: tuple[Array, Array, Array, Array],
-        needs_term: Array,
     ) -> None:
         n, n_items = len(starts) - 1, len(block)
-        first, items, supports, is_open = lists
-        self.k, self.safe, self.terms = k, safe, Terms(k, m)
-        self.rows, self.starts, self.codes, self.offsets = rows, starts, codes, offsets
-        self.block, self.chunk_of, self.needs_term = block, chunk_of, needs_term
-        self.owner_of = np.full(len(codes), -1, np.int32)
-        more = np.zeros(n, np.int64)  # n clusters form at most n - 1 joint clusters
-        self.n_groups, self.parent = n, np.full(2 * n, -1, np.int64)
-        self.size, self.n_clusters = np.append(np.diff(starts), more), np.ones(2 * n, np.int64)
-        self.head, self.tail, self.after = np.arange(2 * n), np.arange(2 * n), np.full(n, -1, np.int64)
-        self.n_left = np.add.reduceat(is_open, first[:n]) if n else more
-        self.n_open, self.most = np.append(self.n_left, more), np.zeros(2 * n, np.int64)
-        self.first, self.length = np.append(first[:n], more), np.append(np.diff(first), more)
-        if n:
-            self.most = np.append(np.maximum.reduceat(np.where(is_open, 1, supports), first[:n]), more)
-        self.items, self.supports, self.open = items.copy(), supports.copy(), is_open.copy()
-        self.shown, self.end = np.where(is_open, 1, supports), len(items)
-        self.count, self.found = np.zeros(n_items, np.int64), np.empty(n_items, np.int32)
-        self.slot, self.n_found = np.full(n_items, -1, np.int64), 0
+        self.safe, self.terms = safe, Terms(k, m)
+        self.rows, self.starts, self.codes, self.offsets, self.block = rows, starts, codes, offsets, block
+        self.chunk_of, self.owner_of = np.zeros((2, len(codes)), np.int32)
+        self.needs_term, self.n_left = np.zeros(n, np.uint8), np.zeros(n, np.int64)
+        # n clusters form at most n - 1 joint clusters
+        self.n_groups, self.parent, self.n_clusters = n, np.full(2 * n, -1), np.ones(2 * n, np.int64)
+        self.size, self.n_open, self.most, self.first, self.length = np.zeros((5, 2 * n), np.int64)
+        self.head, self.tail, self.after = np.arange(2 * n), np.arange(2 * n), np.full(n, -1)
+        self.items, self.supports, self.shown, self.open = np.empty((4, len(codes)), np.int64)
+        self.found, self.count = np.empty(n_items, np.int32), np.zeros(n_items, np.int64)
+        self.slot, self.end, self.n_found = np.full(n_items, -1), 0, 0
+
+    def split_terms(self) -> None:
+        """Split the terms of each cluster into chunks."""
+        with nogil:
+            for cluster in range(self.n_groups):
+                n_rows = self.size[cluster] = self.starts[cluster + 1] - self.starts[cluster]
+                self._gather(cluster)
+                self._enter_terms(n_rows)
+                self._walk(cluster, 0, -1)
+                self.terms.divide()
+                self._leave_none_empty(n_rows)
+                if self.safe:
+                    self._uncover_chunks(n_rows)
+                self.needs_term[cluster] = self._is_short(n_rows)
+                self._walk(cluster, 0, cluster)
+                self._list_terms(cluster)
+                self._forget_terms()
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _gather(self, cluster: Py_ssize_t) -> void:
+        """Count and list the terms of a cluster."""
+        self.n_found = 0
+        for at in range(self.starts[cluster], self.starts[cluster + 1]):
+            for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
+                item = self.codes[place]
+                if self.count[item] == 0:
+                    self.found[self.n_found] = item
+                    self.n_found += 1
+                self.count[item] += 1
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _enter_terms(self, n_rows: int64) -> int32:
+        """Enter the listed terms with their supports and blocks, by descending support."""
+        sort_by(self.found, 0, self.n_found, self.count, -1)
+        self.terms.open(self.n_found, n_rows)
+        for number in range(self.n_found):
+            item = self.found[number]
+            self.slot[item] = number
+            self.terms.supports[number], self.terms.blocks[number] = self.count[item], self.block[item]
+        return 0
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _walk(self, cluster: int64, begin: int64, group: int64) -> void:
+        """Visit the occurrences of the entered terms in a cluster."""
+        # With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
+        for at in range(self.starts[cluster], self.starts[cluster + 1]):
+            for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
+                number = self.slot[self.codes[place]]
+                if number < 0:
+                    continue
+                if group < 0:
+                    self.terms.note(number, begin + at - self.starts[cluster])
+                else:
+                    self.owner_of[place] = group
+                    self.chunk_of[place] = self.terms.chunk[number]
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _forget_terms(self) -> void:
+        """Reset the listed terms."""
+        for number in range(self.n_found):
+            self.count[self.found[number]] = 0
+            self.slot[self.found[number]] = -1
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _leave_none_empty(self, n_rows: int64) -> void:
+        """Move the rarest term to the term chunk if that chunk is empty and there are too few sub-records."""
+        for term in range(self.n_found):
+            if self.terms.chunk[term] == 0:
+                return
+        if self._is_short(n_rows):
+            self.terms.chunk[self.n_found - 1] = 0
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _is_short(self, n_rows: int64) -> bint:
+        """Return whether a cluster without a term chunk has too few sub-records."""
+        # No row is empty. If k sub-records of several chunks are joined on the same k rows, the others must
+        # still suffice for all other rows.
+        total = 0
+        n_chunks: int64 = 0
+        for chunk in range(1, self.terms.n_chunks + 1):
+            rows = self.terms.rows_of(chunk)
+            total += rows
+            n_chunks += rows > 0
+        return n_chunks == 0 or total < n_rows + self.terms.k * (min(self.terms.m, n_chunks) - 1)
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _uncover_chunks(self, n_rows: int64) -> void:
+        """Move the most frequent term to the term chunk while it must share a row with another chunk's."""
+        # Two terms must share a row if the sum of their supports exceeds the number of rows. A term chunk
+        # publishes no supports, so each of its terms counts as one row.
+        while True:
+            first, second = -1, 0
+            for term in range(self.n_found):
+                if self.terms.chunk[term] > 0 and first < 0:
+                    first = term
+                elif self.terms.chunk[term] == 0:
+                    second = max(second, 1)
+                elif self.terms.chunk[term] != self.terms.chunk[first]:
+                    second = max(second, self.terms.supports[term])
+            if first < 0 or self.terms.supports[first] + second <= n_rows:
+                return
+            self.terms.chunk[first] = 0
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _list_terms(self, cluster: Py_ssize_t) -> void:
+        """List the terms of a cluster."""
+        sort_part(self.found, 0, self.n_found)
+        self.first[cluster], self.length[cluster] = self.end, self.n_found
+        for number in range(self.n_found):
+            item = self.found[number]
+            is_open: bint = self.terms.chunk[self.slot[item]] == 0
+            self._add_term(cluster, item, self.count[item], 1 if is_open else self.count[item], is_open)
+        self.n_left[cluster] = self.n_open[cluster]
+
+    @cfunc
+    @nogil
+    @exceptval(check=False)
+    def _add_term(self, group: Py_ssize_t, item: int64, support: int64, shown: int64, is_open: int64) -> void:
+        """List a term of the last group."""
+        self.items[self.end], self.supports[self.end] = item, support
+        self.shown[self.end], self.open[self.end] = shown, is_open
+        self.end += 1
+        self.n_open[group] += is_open
+        self.most[group] = max(self.most[group], shown)
+
+    # --- Joint clusters
 
     def join_neighbours(self, order: Numbers) -> int:
         """Join adjacent groups that have terms to share; return the number of joint clusters made."""
@@ -466,8 +430,7 @@ class JointClusters:
             self.after[self.tail[one]] = self.head[other]
             self._share(new)
             self._merge(one, other, new)
-        for number in range(self.n_found):
-            self.count[self.found[number]] = 0
+        self._forget_terms()
         return self.n_found > 0
 
     @cfunc
@@ -482,7 +445,7 @@ class JointClusters:
         end_a = a + self.length[one]
         end_b = b + self.length[other]
         n_rows = self.size[one] + self.size[other]
-        least = max(self.k, self.n_clusters[one] + self.n_clusters[other] + 1)
+        least = max(self.terms.k, self.n_clusters[one] + self.n_clusters[other] + 1)
         self.n_found = 0
         while a < end_a and b < end_b:
             if self.items[a] < self.items[b]:
@@ -550,13 +513,7 @@ class JointClusters:
         """Divide the shared terms into chunks, and write the chunk of each occurrence."""
         n_shared: int64
         begin = 0
-        sort_by(self.found, 0, self.n_found, self.count, -1)
-        self.terms.open(self.n_found, self.size[group])
-        for number in range(self.n_found):
-            item = self.found[number]
-            self.slot[item] = number
-            self.terms.items[number], self.terms.supports[number] = item, self.count[item]
-            self.terms.blocks[number] = self.block[item]
+        self._enter_terms(self.size[group])
         cluster = self.head[group]
         while cluster >= 0:
             n_shared = 0
@@ -572,26 +529,7 @@ class JointClusters:
         while cluster >= 0:
             self._walk(cluster, 0, group)
             cluster = self.after[cluster]
-        for number in range(self.n_found):
-            self.slot[self.found[number]] = -1
         return 0
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def _walk(self, cluster: int64, begin: int64, group: int64) -> void:
-        """Visit the occurrences of shared terms in a cluster."""
-        # With ``group`` -1, note the row of each. Otherwise, write its group and chunk.
-        for at in range(self.starts[cluster], self.starts[cluster + 1]):
-            for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
-                number = self.slot[self.codes[place]]
-                if number < 0:
-                    continue
-                if group < 0:
-                    self.terms.note(number, begin + at - self.starts[cluster])
-                else:
-                    self.owner_of[place] = group
-                    self.chunk_of[place] = self.terms.chunk[number]
 
     @cfunc
     @nogil
@@ -624,10 +562,6 @@ class JointClusters:
                 b += 1
             if self.count[item] > 0:
                 shown, is_open = support, 0
-            self.items[self.end], self.supports[self.end] = item, support
-            self.shown[self.end], self.open[self.end] = shown, is_open
-            self.end += 1
-            self.n_open[new] += is_open
-            self.most[new] = max(self.most[new], shown)
+            self._add_term(new, item, support, shown, is_open)
         self.length[new] = self.end - self.first[new]
         return 0

@@ -45,18 +45,21 @@ def test_split_terms(safe):
         half = len(rows) // 2
         starts = np.array(sorted({0, half, len(rows)}))
         codes, offsets = csr(rows)
-        chunk, n_parts, n_chunks = chunks.split_terms(k, m, safe, order, starts, codes, offsets, block)
+        state = chunks.Clusters(k, m, safe, order, starts, codes, offsets, block)
+        state.split_terms()
         for c, members in enumerate(np.split(order, starts[1:-1])):
             cluster = [frozenset(rows[i]) for i in members]
             found = {}
             for i in members.tolist():
                 for place in range(offsets[i], offsets[i + 1]):
-                    found.setdefault(int(chunk[place]), set()).add(int(codes[place]))
+                    found.setdefault(int(state.chunk_of[place]), set()).add(int(codes[place]))
+                    assert state.owner_of[place] == c
             expected, rest = naive.chunks_of(cluster, k, m, safe, blocks)
             assert found.pop(0, set()) == set(rest)
             assert [found[number] for number in sorted(found)] == [set(each) for each in expected]
-            assert n_chunks[c] == len(expected)
-            assert n_parts[c] == sum(bool(row & set(each)) for row in cluster for each in expected)
+            places = slice(state.first[c], state.first[c] + state.length[c])
+            assert list(state.items)[places] == sorted(frozenset().union(*cluster))
+            assert list(state.open)[places] == [item in rest for item in list(state.items)[places]]
 
 
 def letters(row):
@@ -81,20 +84,10 @@ def test_joint_clusters(safe):
         codes, offsets = csr(rows)
         order = rng.permutation(len(rows))
         starts = np.unique([0, *rng.integers(0, len(rows), 4), len(rows)])
-        chunk, _, _ = chunks.split_terms(k, m, safe, order, starts, codes, offsets, block)
         clusters = [[letters(rows[i]) for i in each] for each in np.split(order, starts[1:-1])]
         groups = [naive_group(each, k, m, safe, blocks) for each in clusters]
-        terms = [sorted({item for i in each for item in rows[i]}) for each in np.split(order, starts[1:-1])]
-        items, begins = csr(terms)
-        supports = [
-            sum("abcdef"[i] in row for row in c)
-            for c, each in zip(clusters, terms, strict=True)
-            for i in each
-        ]
-        is_open = [int("abcdef"[i] in g.open) for g, each in zip(groups, terms, strict=True) for i in each]
-        listed = begins, items.astype(np.int64), np.array(supports), np.array(is_open)
-        needs = np.array([group.clusters[0]["needs"] for group in groups])
-        state = chunks.JointClusters(k, m, safe, order, starts, codes, offsets, block, chunk, listed, needs)
+        state = chunks.Clusters(k, m, safe, order, starts, codes, offsets, block)
+        state.split_terms()
         parent = [-1] * len(groups)
         for _ in range(3):
             turns = rng.permutation([number for number, above in enumerate(parent) if above < 0])
@@ -113,8 +106,8 @@ def test_joint_clusters(safe):
         assert list(state.parent)[: len(groups)] == parent
         assert list(state.size)[: len(groups)] == [len(group.rows) for group in groups]
         shared = {}
-        for owner, number, item in zip(state.owner_of, chunk, codes, strict=True):
-            if owner >= 0:
+        for owner, number, item in zip(state.owner_of, state.chunk_of, codes, strict=True):
+            if owner >= len(clusters):
                 shared.setdefault(owner, {}).setdefault(int(number), set()).add("abcdef"[item])
         for number, group in enumerate(groups):
             found = shared.get(number, {})

@@ -16,7 +16,7 @@ KERNELS = _compiled.kernels(Path(pdanon.__file__).parent / "_kernels")
 
 # Work space of kernels, and flags: functions with a twin use each of them.
 NO_TWIN = {
-    "chunks.Terms": "terms of split_terms and of JointClusters",
+    "chunks.Terms": "terms of Clusters",
     "cuts.Space": "work space of the searches for cuts",
     "inferences.Path": "work space of Inferences",
     "inferences.Stack": "work space of Inferences",

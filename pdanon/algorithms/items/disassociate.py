@@ -60,18 +60,16 @@ def chunks_of(
     filled = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))
     rows, starts = row_clusters.split_rows(k, most, itemsets.codes, offsets, blocks)
-    lists = itemsets.codes, offsets, blocks
-    chunk, n_parts, n_chunks = chunks_kernels.split_terms(k, m, guarantee.safe, rows, starts, *lists)
-    sizes = np.diff(starts)
+    clusters = chunks_kernels.Clusters(k, m, guarantee.safe, rows, starts, itemsets.codes, offsets, blocks)
+    clusters.split_terms()
     cluster_of = np.empty(len(rows), np.int64)
     cluster_of[rows] = rows_of(starts)
-    row = rows_of(offsets)
-    enough = (n_chunks > 0) & (n_parts >= sizes + k * (np.minimum(n_chunks, m) - 1))
-    found = _Parts(cluster_of[row], chunk, sizes, np.full(len(sizes), -1, np.int64))
     if joint:
-        arguments = k, m, guarantee.safe, rows, starts, *lists
-        found = _join_clusters(found, arguments, itemsets.n_items, ~enough, report)
-    table, number = _publish(itemsets, row, found)
+        _join_clusters(clusters, itemsets.n_items, report)
+    n, owners = clusters.n_groups, np.asarray(clusters.owner_of).astype(np.int64)
+    of_groups = np.asarray(clusters.size)[:n], np.asarray(clusters.parent)[:n]
+    found = _Parts(owners, np.asarray(clusters.chunk_of), *of_groups)
+    table, number = _publish(itemsets, rows_of(offsets), found)
     groups = np.full(itemsets.n_rows, -1, np.int32)
     groups[filled] = number[cluster_of]
     return table, groups
@@ -80,27 +78,14 @@ def chunks_of(
 # --- Joint clusters
 
 
-def _join_clusters(
-    found: _Parts, arguments: tuple[Any, ...], n_items: int, needs_term: Mask, report: Report
-) -> _Parts:
+def _join_clusters(groups: Any, n_items: int, report: Report) -> None:
     """Join clusters whose term chunks have items in common; these items move to shared chunks."""
-    codes, n_clusters = arguments[5], len(found.sizes)
-    # The occurrences of a term in a cluster are in one chunk.
-    keys = np.sort((found.owners * n_items + codes) * 2 + (found.chunks == 0))
-    begins = np.flatnonzero(np.diff(keys, prepend=-1))
-    cluster, item = np.divmod(keys[begins] // 2, max(n_items, 1))
-    supports, is_open = np.diff(begins, append=len(keys)), keys[begins] % 2
-    lists = offsets_of(np.bincount(cluster, minlength=n_clusters)), item, supports, is_open
-    groups = chunks_kernels.JointClusters(*arguments, found.chunks, lists, needs_term)  # type: ignore[call-arg]
     while True:
         order = _by_open_terms(groups, n_items)
         joined = groups.join_neighbours(order)
         report(joined)
         if _FEW * joined < len(order) or not joined:
             break
-    n, owners = groups.n_groups, np.asarray(groups.owner_of)
-    owners = np.where(owners >= 0, owners, found.owners).astype(np.int64)
-    return _Parts(owners, found.chunks, np.asarray(groups.size)[:n], np.asarray(groups.parent)[:n])
 
 
 def _by_open_terms(groups: Any, n_items: int) -> Numbers:
