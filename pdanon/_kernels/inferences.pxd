@@ -1,17 +1,6 @@
 from pdanon._kernels.counting cimport Codes, Numbers, int32s, int64s, uint8s
 
 
-cdef class Found:
-    """Itemsets that break rho."""
-
-    cdef int64s room
-    cdef Py_ssize_t n
-    cdef int32s codes
-    cdef int64s bounds, owners, others, items
-
-    cdef int add(self, int32s members, Py_ssize_t size, int item, long long owners, long long others) except? -1 nogil
-
-
 cdef class Marks:
     """Marks of rows."""
 

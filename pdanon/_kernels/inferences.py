@@ -33,14 +33,15 @@ from cython.cimports.pdanon._kernels.counting import (
     sort_by,
     uint8s,
 )
+from cython.cimports.pdanon._kernels.itemset_search import Lists
 from numpy.typing import NDArray
 
-__all__ = ["Found", "Inferences", "Marks", "Path", "Stack", "rows_beyond"]
+__all__ = ["Inferences", "Marks", "Path", "Stack", "rows_beyond"]
 
 Array = NDArray[Any]
 
 
-# --- Itemsets found, and rows marked
+# --- Rows marked
 
 
 def rows_beyond(
@@ -97,46 +98,6 @@ def _compare_items(
         else:
             return 0
     return found
-
-
-@final
-@cclass
-class Found:
-    """Itemsets with a sensitive item each, their number of owners, and their number of other rows."""
-
-    # Codes are in the order in which they are added. There are too many itemsets when ``room[0]`` is
-    # negative.
-
-    def __init__(self, room: Array) -> None:
-        self.room, self.n = room, 0
-        self.codes, self.bounds = np.empty(256, np.int32), np.zeros(128, np.int64)
-        self.owners, self.others, self.items = np.zeros((3, 128), np.int64)
-
-    def add(self, members: int32s, size: Py_ssize_t, item: int32, owners: int64, others: int64) -> int32:
-        """Add the first ``size`` members, for a sensitive item."""
-        n = self.n
-        begin = self.bounds[n]
-        if n + 2 > self.bounds.shape[0]:
-            self.bounds = grown(self.bounds, n + 1, 2 * self.bounds.shape[0])
-            self.owners = grown(self.owners, n, self.bounds.shape[0])
-            self.others = grown(self.others, n, self.bounds.shape[0])
-            self.items = grown(self.items, n, self.bounds.shape[0])
-        while begin + size > self.codes.shape[0]:
-            self.codes = grown(self.codes, begin, 2 * self.codes.shape[0])
-        for i in range(size):
-            self.codes[begin + i] = members[i]
-        self.owners[n], self.others[n], self.items[n] = owners, others, item
-        self.bounds[n + 1] = begin + size
-        self.n += 1
-        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
-        return 0
-
-    def arrays(self) -> tuple[Array, ...]:
-        """Return codes, bounds, sensitive items, and the numbers of owners and other rows."""
-        n = self.n
-        codes, bounds = np.asarray(self.codes)[: self.bounds[n]], np.asarray(self.bounds)[: n + 1]
-        items, owners, others = np.asarray(self.items), np.asarray(self.owners), np.asarray(self.others)
-        return codes, bounds, items[:n], owners[:n], others[:n]
 
 
 @final
@@ -391,7 +352,8 @@ class Inferences:
     b: Stack
     declare(weight=int64, steps=int64, limit=int64, was_cut=bint)
     is_broken: bint
-    found: Found
+    found: Lists  # the antecedents, with the numbers of owners and of other rows, 31 bits each
+    room: int64s
 
     def __init__(
         self,
@@ -403,7 +365,7 @@ class Inferences:
         below: int,
         m: int,
         marks: Marks | None,
-        found: Found,
+        room: Array,
         halt: Array,
     ) -> None:
         n_items, n_rows = len(supports), len(rows.weights)
@@ -418,17 +380,19 @@ class Inferences:
         self.others, self.n_others = np.zeros((2, n_items), np.int64)
         self.names = np.empty(n_items, np.int32)
         self.path, self.a, self.b = Path(n_items, longest), Stack(), Stack()
-        self.found, self.halt = found, halt
+        self.found, self.room, self.halt = Lists(), room, halt
 
-    def run(self, items: Codes, starts: Numbers, chosen: Codes, limit: int64) -> Array:
-        """Search for the chosen sensitive items.
+    def run(
+        self, items: Codes, starts: Numbers, chosen: Codes, limit: int64
+    ) -> tuple[Array, Array, Array, Array, Array]:
+        """Search for the chosen sensitive items; return lines with an entry for each, and the itemsets found.
 
-        The owners of item ``i`` start at ``starts[i]``, by ascending ``apart``. Return two lines, with an
-        entry for each item: the number of steps, -1 if that exceeds the limit; and whether larger itemsets
-        may exist.
+        The owners of item ``i`` start at ``starts[i]``, by ascending ``apart``. The lines are the number of
+        steps, -1 if that exceeds the limit; whether larger itemsets may exist; and the number of itemsets.
+        These are in CSR form, item after item, with their numbers of owners and of other rows.
         """
         n = len(chosen)
-        outcome = np.zeros((2, n), np.int64)
+        outcome = np.zeros((3, n), np.int64)
         answers: int64[:, ::1] = outcome
         self.limit = limit
         with nogil:
@@ -437,10 +401,13 @@ class Inferences:
                     break
                 self.item = items[chosen[i]]
                 self.first, self.last = starts[chosen[i]], starts[chosen[i] + 1]
+                before = self.found.n
                 self._run()
                 answers[0, i] = self.steps if self.steps <= limit else -1
                 answers[1, i] = self.was_cut
-        return outcome
+                answers[2, i] = self.found.n - before
+        codes, bounds, numbers = self.found.arrays()
+        return outcome, codes, bounds, numbers >> 31, numbers & (2**31 - 1)
 
     @cfunc
     @nogil
@@ -450,7 +417,7 @@ class Inferences:
         depth: Py_ssize_t = 0
         self._begin()
         self._visit(0)
-        while depth >= 0 and self.steps <= self.limit and not self.halt[0] and self.found.room[0] >= 0:
+        while depth >= 0 and self.steps <= self.limit and not self.halt[0] and self.room[0] >= 0:
             if self.m == 0 and self.is_broken:
                 break
             now = self.path.following_at(depth)
@@ -588,8 +555,17 @@ class Inferences:
         if end > begin:
             self.b.stop = stop
             if self.weight * self.beyond > self.above * support:
-                self.is_broken = True
-                self.found.add(self.path.members, end, self.item, self.weight, support)
+                self._list(end, self.weight, support)
+        return 0
+
+    @cfunc
+    @nogil
+    @exceptval(-1)
+    def _list(self, size: Py_ssize_t, owners: int64, others: int64) -> int32:
+        """List the first ``size`` members, which break rho."""
+        self.is_broken = True
+        self.found.add(self.path.members, size, owners << 31 | others)
+        self.room[0] -= 1  # threads share it without a lock: a lost update only delays the stop
         return 0
 
     @cfunc
@@ -652,10 +628,7 @@ class Inferences:
             if self.reach[item] * self.beyond > self.above * self.others[item]:
                 if self.listing:
                     self.path.members[n_members] = item
-                    self.is_broken = True
-                    self.found.add(
-                        self.path.members, n_members + 1, self.item, self.reach[item], self.others[item]
-                    )
+                    self._list(n_members + 1, self.reach[item], self.others[item])
                 self.path.following[middle] = item
                 self.path.status[item] = BANNED
                 self.reach[item] = -1

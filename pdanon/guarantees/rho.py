@@ -253,16 +253,14 @@ class Owners:
         share, size = self.rho, m or self.index.longest
 
         def part(begin: int, end: int) -> tuple[Inferences, Numbers]:
-            found = inferences.Found(room)
             marks = None if marked is None else inferences.Marks(marked, before)
             data = self.index.singles, self.rows, self.apart, share.numerator, share.denominator
-            arguments: Any = *data, m, marks, found, halt_flag()
-            outcome = inferences.Inferences(table, *arguments).run(
+            kernel = inferences.Inferences(table, *data, m, marks, room, halt_flag())
+            outcome, codes, offsets, together, apart = kernel.run(
                 self.items, self.starts, chosen[begin:end], limit
             )
-            codes, offsets, items, together, apart = found.arrays()
-            antecedents = ItemsetTable(codes, offsets, together + apart)
-            return Inferences(antecedents, items.astype(np.int32), together), outcome
+            items = np.repeat(self.items[chosen[begin:end]], outcome[2])
+            return Inferences(ItemsetTable(codes, offsets, together + apart), items, together), outcome
 
         sizes = np.diff(self.starts)[chosen]
         parts = many_parts(offsets_of(sizes * self.index.longest), 4 * count_threads())

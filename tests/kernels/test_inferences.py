@@ -85,13 +85,14 @@ def search(rows, weights, above, below, m, marked):
         apart += [of_owner[owner] for owner in listed]
         starts.append(len(owners))
     supports = np.array([support_of([item], rows, weights) for item in range(N_ITEMS)])
-    found = inferences.Found(np.array([10000]))
     marks = None if marked is None else inferences.Marks(marked, None)
     arrays = supports, np.array(owners, np.int32), np.array(apart, np.int64)
     kernel = inferences.Inferences(
-        rows_of(rows, weights, N_ITEMS), *arrays, above, below, m, marks, found, HALT
+        rows_of(rows, weights, N_ITEMS), *arrays, above, below, m, marks, np.array([10000]), HALT
     )
-    kernel.run(items, np.array(starts), np.arange(len(items), dtype=np.int32), 2**40)
-    codes, offsets, sensitive, together, without = found.arrays()
+    outcome, codes, offsets, together, without = kernel.run(
+        items, np.array(starts), np.arange(len(items), dtype=np.int32), 2**40
+    )
+    sensitive = np.repeat(items, outcome[2])
     rules = zip((tuple(sorted(each)) for each in lists(codes, offsets)), sensitive.tolist(), strict=True)
     return dict(zip(rules, zip(together.tolist(), without.tolist(), strict=True), strict=True))
