@@ -6,7 +6,6 @@ from cython import (
     bint,
     cclass,
     cfunc,
-    declare,
     exceptval,
     final,
     gil,
@@ -29,10 +28,10 @@ from cython.cimports.pdanon._kernels.counting import (
     uint8s,
 )
 from cython.cimports.pdanon._kernels.cuts import Space, Supports, raise_nodes, reached, slot_of
-from cython.cimports.pdanon._kernels.itemset_search import Nodes
+from cython.cimports.pdanon._kernels.itemset_search import Lists, Nodes
 from numpy.typing import NDArray
 
-__all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "set_clauses"]
+__all__ = ["find_threats", "keep", "node_supports", "pair_clauses", "set_clauses"]
 
 
 # --- Descent: choose the nodes of a cut to keep, and find the rare itemsets that forbid some
@@ -56,23 +55,6 @@ def node_supports(first: Numbers, last: Numbers, rows: Rows) -> NDArray[np.int64
     return result
 
 
-@final
-@cclass
-class Threats:
-    """Known threats, the nodes of each as CSR."""
-
-    # ``newest`` has the newest threat with each node as its last one in the order of keeping, and ``before``
-    # the previous threat with the same last node; -1 if there is none.
-
-    codes = declare(Codes, visibility="readonly")
-    offsets = declare(Numbers, visibility="readonly")
-    newest = declare(Numbers, visibility="readonly")
-    before = declare(Numbers, visibility="readonly")
-
-    def __init__(self, *, codes: Codes, offsets: Numbers, newest: Numbers, before: Numbers) -> None:
-        self.codes, self.offsets, self.newest, self.before = codes, offsets, newest, before
-
-
 def keep(
     order: Numbers,
     cut: Flags,
@@ -81,11 +63,21 @@ def keep(
     penalty: Numbers,
     cost: int64,
     bound: int64,
-    known: Threats,
+    codes: Codes,
+    offsets: Numbers,
+    newest: Numbers,
+    before: Numbers,
 ) -> tuple[NDArray[np.bool_], int]:
-    """Keep each node of the cut, in the given order, unless it would complete a known threat."""
-    # Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its
-    # penalty. The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
+    """Keep each node of the cut, in the given order, unless it would complete a known threat.
+
+    Rare nodes are never kept, and ``cost`` includes them. Each other node that is not kept adds its penalty.
+    The scan stops when the cost reaches ``bound``. No threat is within ``safe``.
+
+    ``codes`` and ``offsets`` are the nodes of each threat, as CSR. ``newest`` has the newest threat with each
+    node as its last one in the order, and ``before`` the previous threat with the same last node; -1 if there
+    is none.
+    """
+    lacking: Py_ssize_t
     within: bint = True
     result = np.zeros(len(cut), np.bool_)
     kept: uint8s = result
@@ -95,30 +87,21 @@ def keep(
             if not cut[node] or rare[node]:
                 continue
             within = within and safe[node]
-            if within or not _completes(node, kept, known):
+            threat = -1 if within else newest[node]
+            while threat >= 0:
+                lacking = 0
+                for position in range(offsets[threat], offsets[threat + 1]):
+                    lacking += not kept[codes[position]]
+                if lacking == 1:  # the node itself
+                    break
+                threat = before[threat]
+            if threat < 0:
                 kept[node] = True
                 continue
             cost += penalty[node]
             if cost >= bound:
                 break
     return result, cost
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _completes(node: Py_ssize_t, kept: Flags, known: Threats) -> bint:
-    """Return whether all other nodes of a threat with this last node are kept."""
-    lacking: Py_ssize_t
-    threat = known.newest[node]
-    while threat >= 0:
-        lacking = 0
-        for position in range(known.offsets[threat], known.offsets[threat + 1]):
-            lacking += not kept[known.codes[position]]
-        if lacking == 1:  # the node itself
-            return True
-        threat = known.before[threat]
-    return False
 
 
 def find_threats(
@@ -504,11 +487,10 @@ def set_clauses(
     # below the node of the set if the row contains it, otherwise below the upper end.
     rows = supports.rows
     row: Py_ssize_t
-    n: Py_ssize_t = 0
-    ends: int32s = np.empty(64, np.int32)
-    bounds: int64s = np.zeros(65, np.int64)
+    found = Lists()
     longest = np.diff(set_offsets).max(initial=0)
     at: int32s = np.empty(longest, np.int32)
+    ends: int32s = np.empty(2 * longest, np.int32)
     space = Space(longest, supports)
     with nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -520,18 +502,12 @@ def set_clauses(
                 row = rows.tids[slot]
                 if not contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], space.nodes, 0, length):
                     continue
-                if bounds[n] + 2 * length > ends.shape[0]:
-                    ends = grown(ends, bounds[n], 2 * (ends.shape[0] + length))
-                if n + 2 > bounds.shape[0]:
-                    bounds = grown(bounds, n + 1, 2 * bounds.shape[0])
                 for place in range(length):
-                    ends[bounds[n] + 2 * place] = _lowest_fit(
-                        at[place], space.at[place], row, rows, fit, size
-                    )
-                    ends[bounds[n] + 2 * place + 1] = space.at[place]
-                n += 1
-                bounds[n] = bounds[n - 1] + 2 * length
-    return np.asarray(ends[: bounds[n]]), np.asarray(bounds[: n + 1])
+                    ends[2 * place] = _lowest_fit(at[place], space.at[place], row, rows, fit, size)
+                    ends[2 * place + 1] = space.at[place]
+                found.add(ends, 2 * length, 0)
+    codes, bounds, _ = found.arrays()
+    return codes, bounds
 
 
 @cfunc

@@ -72,9 +72,10 @@ def test_keep():
         for i, threat in enumerate(threats):
             last = max(threat, key=lambda node: place[node])
             newest[last], before[i] = i, newest[last]
-        codes, offsets = csr(threats)
-        known = cut_search.Threats(codes=codes, offsets=offsets, newest=newest, before=before)
-        found, reached = cut_search.keep(order, cut, rare, np.zeros(n, np.bool_), penalty, cost, bound, known)
+        known = *csr(threats), newest, before
+        found, reached = cut_search.keep(
+            order, cut, rare, np.zeros(n, np.bool_), penalty, cost, bound, *known
+        )
         kept = set()
         for node in order.tolist():
             if not cut[node] or rare[node]:

@@ -369,6 +369,15 @@ def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
     return np.minimum.accumulate(np.where(lone, tree.n_nodes, np.arange(tree.n_nodes))[::-1])[::-1]
 
 
+class _Threats(NamedTuple):
+    """Known threats as CSR, and lists of those with the same last node, as the kernel `keep` takes them."""
+
+    codes: Codes
+    offsets: Offsets
+    newest: Numbers
+    before: Numbers
+
+
 class Descent:
     """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them."""
 
@@ -408,12 +417,8 @@ class Descent:
         self._lower = _below_only_children(hierarchy, self._floor)
         self._gain = self._loss.copy()
         np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
-        self._threats = cut_search.Threats(
-            codes=np.empty(0, np.int32),
-            offsets=np.zeros(1, np.int64),
-            newest=np.full(len(nodes), -1),
-            before=np.empty(0, np.int64),
-        )
+        nothing = np.empty(0, np.int32), np.zeros(1, np.int64)
+        self._threats = _Threats(*nothing, np.full(len(nodes), -1), np.empty(0, np.int64))
 
     def steps(self) -> Iterator[Scenario]:
         """Descend from the root to the child cut of lowest cost, while that lowers the cost."""
@@ -470,7 +475,7 @@ class Descent:
         proven = [safe] * (self._m + 1)
         while True:
             kept, cost = cut_search.keep(
-                self._order, cut, self._rare, safe, self._penalty, loss, bound, self._threats
+                self._order, cut, self._rare, safe, self._penalty, loss, bound, *self._threats
             )
             if self._proves(kept, proven):
                 return kept, cost
@@ -499,15 +504,15 @@ class Descent:
 
     def _learn(self, nodes: Numbers, offsets: Offsets) -> None:
         """Add threats, at most one for each last node in the order of keeping."""
-        known, newest = self._threats, np.array(self._threats.newest)
+        known, newest = self._threats, self._threats.newest.copy()
         last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
         before = np.concatenate((known.before, newest[last]))
         newest[last] = np.arange(len(known.before), len(before))
-        self._threats = cut_search.Threats(
-            codes=np.concatenate((known.codes, nodes.astype(np.int32))),
-            offsets=np.concatenate((known.offsets, known.offsets[-1] + offsets[1:])),
-            newest=newest,
-            before=before,
+        self._threats = _Threats(
+            np.concatenate((known.codes, nodes.astype(np.int32))),
+            np.concatenate((known.offsets, known.offsets[-1] + offsets[1:])),
+            newest,
+            before,
         )
 
 

@@ -84,7 +84,7 @@ class Task:
 
     def learnt(self, descent):
         """The threats that a descent has met."""
-        codes, ends = np.asarray(descent._threats.codes), np.asarray(descent._threats.offsets)[1:-1]
+        codes, ends = descent._threats.codes, descent._threats.offsets[1:-1]
         return {self.names(nodes) for nodes in np.split(codes, ends) if len(nodes)}
 
 
