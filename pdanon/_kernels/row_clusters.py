@@ -57,9 +57,9 @@ class NearestRows:
     is_left: uint8s
     sums: int64s  # a Fenwick tree: rows left in ranges whose lengths are powers of two
     losses: int64s
-    heap: int64s  # the nearest combinations, or the first rows; the largest key is on top
+    near: int64s  # the nearest combinations, or the first rows, by ascending key
     keys: int64s
-    n_heap: Py_ssize_t
+    n_near: Py_ssize_t
 
     def __init__(self, codes: NDArray[np.int32], kinds: NDArray[np.int64]) -> None:
         n_rows, n_kinds = len(kinds), len(codes)
@@ -72,7 +72,7 @@ class NearestRows:
         places = np.arange(n_rows + 1)
         self.sums = places & -places
         self.losses = np.empty(n_kinds, np.int64)
-        self.heap, self.keys = np.empty(n_rows + 1, np.int64), np.empty(n_rows + 1, np.int64)
+        self.near, self.keys = np.empty((2, n_rows + 1), np.int64)
 
     @property
     def left(self) -> NDArray[np.int64]:
@@ -153,7 +153,7 @@ class NearestRows:
                         taken[size] = row
                         size += 1
         n -= size - 1
-        self.n_heap = 0  # from here on the first n rows at the bound
+        self.n_near = 0  # from here on the first n rows at the bound
         for i in range(self.n_live):
             kind = self.live[i]
             if self.losses[kind] == bound:
@@ -161,65 +161,43 @@ class NearestRows:
                     self.begins[kind] += 1
                 for j in range(self.begins[kind], self.ends[kind]):
                     row = self.rows[j]
-                    if self.n_heap == n and row > self.heap[0]:
+                    if self.n_near == n and row > self.near[n - 1]:
                         break
                     if self.is_left[row]:
                         self.push(row, row)
-                        if self.n_heap > n:
-                            self.pop()
+                        self.n_near = min(self.n_near, n)
         for i in range(n):
-            self.remove(self.heap[i])
-            taken[size + i] = self.heap[i]
+            self.remove(self.near[i])
+            taken[size + i] = self.near[i]
 
     @cfunc
     @nogil
     @exceptval(check=False)
     def bound(self, n: int64) -> int64:
         """Return the distance of the n-th nearest row."""
-        total, self.n_heap = 0, 0
+        total, self.n_near = 0, 0
         for i in range(self.n_live):
             kind = self.live[i]
-            if total >= n and self.losses[kind] >= self.keys[0]:
+            if total >= n and self.losses[kind] >= self.keys[self.n_near - 1]:
                 continue
             self.push(kind, self.losses[kind])
             total += self.counts[kind]
-            while total - self.counts[self.heap[0]] >= n:
-                total -= self.counts[self.heap[0]]
-                self.pop()
-        return self.keys[0]
+            while total - self.counts[self.near[self.n_near - 1]] >= n:
+                self.n_near -= 1
+                total -= self.counts[self.near[self.n_near]]
+        return self.keys[self.n_near - 1]
 
     @cfunc
     @nogil
     @exceptval(check=False)
     def push(self, entry: int64, key: int64) -> void:
-        place = self.n_heap
-        self.n_heap += 1
-        while place:
-            above = (place - 1) // 2
-            if self.keys[above] >= key:
-                break
-            self.heap[place], self.keys[place] = self.heap[above], self.keys[above]
-            place = above
-        self.heap[place], self.keys[place] = entry, key
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def pop(self) -> void:
-        """Remove the entry with the largest key."""
-        place: Py_ssize_t = 0
-        below: Py_ssize_t = 1
-        self.n_heap -= 1
-        last = self.n_heap
-        while below < last:
-            if below + 1 < last and self.keys[below + 1] > self.keys[below]:
-                below += 1
-            if self.keys[below] <= self.keys[last]:
-                break
-            self.heap[place], self.keys[place] = self.heap[below], self.keys[below]
-            place = below
-            below = 2 * place + 1
-        self.heap[place], self.keys[place] = self.heap[last], self.keys[last]
+        """Insert an entry among the nearest, which are few."""
+        place = self.n_near
+        self.n_near += 1
+        while place and self.keys[place - 1] > key:
+            self.near[place], self.keys[place] = self.near[place - 1], self.keys[place - 1]
+            place -= 1
+        self.near[place], self.keys[place] = entry, key
 
 
 # --- The loss of values together with each line of others, at least one in a line
