@@ -31,8 +31,9 @@ cdef class State:
     cdef int best_x, best_y  # work space: the cheapest merge so far, or -1
     cdef long long best_size, best_rows  # its number of members, and its support times importance
 
-    cdef int place_of(self, int a) noexcept nogil
-    cdef bint precedes(self, int a, int b) noexcept nogil
+    cdef int place_of(
+        self, int block, long long size, long long weight, long long support, int label
+    ) noexcept nogil
     cdef void strike(self, int a) noexcept nogil
     cdef void enter(self, int a) noexcept nogil
     cdef void release_line(self, int a) noexcept nogil

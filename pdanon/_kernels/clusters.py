@@ -40,6 +40,7 @@ __all__ = [
 # --- The state, and one merge
 
 
+MOST = declare(int64, 2**62)  # above any support
 READ = declare(int64, 4)  # items of a line that can be read in the time of one item of a row
 BEGIN, END, WEIGHT = (
     declare(Py_ssize_t, 0),
@@ -98,33 +99,32 @@ class State:
         self.stamp, self.stamps = np.zeros(n, np.int64), 0
         self.best_x = self.best_y = -1
 
-    def place_of(self, a: int32) -> int32:
-        """Return the first position in ``active`` of a label that does not precede a; a binary search."""
+    def place_of(self, block: int32, size: int64, weight: int64, support: int64, label: int32) -> int32:
+        """Count the labels in ``active`` before a key: block, size, importance, support, label."""
         low: int32 = 0
         high: int32 = self.n_active
+        order: int64
         while low < high:
             middle: int32 = (low + high) // 2
-            if self.precedes(self.active[middle], a):
+            a = self.active[middle]
+            order = self.block[a] - block
+            if order == 0:
+                order = self.size[a] - size
+            if order == 0:
+                order = self.weight[a] - weight
+            if order == 0:
+                order = self.support[a] - support
+            if order == 0:
+                order = a - label
+            if order < 0:
                 low = middle + 1
             else:
                 high = middle
         return low
 
-    def precedes(self, a: int32, b: int32) -> bint:
-        """Return whether a precedes b: by block, size, importance, support, label."""
-        if self.block[a] != self.block[b]:
-            return self.block[a] < self.block[b]
-        if self.size[a] != self.size[b]:
-            return self.size[a] < self.size[b]
-        if self.weight[a] != self.weight[b]:
-            return self.weight[a] < self.weight[b]
-        if self.support[a] != self.support[b]:
-            return self.support[a] < self.support[b]
-        return a < b
-
     def strike(self, a: int32) -> void:
         """Remove a label from ``active``."""
-        place: Py_ssize_t = self.place_of(a)
+        place: Py_ssize_t = self.place_of(self.block[a], self.size[a], self.weight[a], self.support[a], a)
         self.n_active -= 1
         if place < self.n_active:
             memmove(
@@ -135,7 +135,7 @@ class State:
 
     def enter(self, a: int32) -> void:
         """Insert a label into ``active``."""
-        place: Py_ssize_t = self.place_of(a)
+        place: Py_ssize_t = self.place_of(self.block[a], self.size[a], self.weight[a], self.support[a], a)
         if place < self.n_active:
             memmove(
                 address(self.active[place + 1]),
@@ -390,13 +390,13 @@ def _offer_merges(x: int32, state: State) -> void:
         if state.best_x == x and state.best_size == state.size[x] + 1:
             if state.best_rows == state.support[x] * state.weight[x]:
                 first = state.best_y  # the lower bound is reached: only a smaller label can still win
-    place = _first_of_block(x, state)
+    place = state.place_of(state.block[x], 0, 0, 0, 0)  # the first of its block
     while place < state.n_active and state.block[state.active[place]] == state.block[x]:
         y = state.active[place]
         size = state.size[x] + state.size[y]
         if state.best_x >= 0 and _costs_more(size, state.support[x] * state.weight[x], state):
             break  # larger clusters cost even more
-        last = _end_of_kind(place, state)
+        last = state.place_of(state.block[y], state.size[y], state.weight[y], MOST, 0)
         rows = (state.support[x] + state.support[y]) * max(state.weight[x], state.weight[y])
         if state.best_x < 0 or not _costs_more(size, rows, state):
             while place < last and (
@@ -441,58 +441,6 @@ def _offer(x: int32, y: int32, both: int64, state: State) -> void:
         if order >= 0:
             return
     state.best_x, state.best_y, state.best_size, state.best_rows = x, y, size, rows
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _first_of_block(x: int32, state: State) -> int32:
-    """Return the first position in ``active`` of the block of x."""
-    low: int32 = 0
-    high: int32 = state.n_active
-    while low < high:
-        middle: int32 = (low + high) // 2
-        if state.block[state.active[middle]] < state.block[x]:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _are_of_kind(a: int32, b: int32, state: State) -> bint:
-    """Return whether block, size and importance of two clusters are equal."""
-    return (
-        state.block[a] == state.block[b]
-        and state.size[a] == state.size[b]
-        and (state.weight[a] == state.weight[b])
-    )
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _end_of_kind(place: int32, state: State) -> int32:
-    """Return the end of the clusters in ``active`` of the same kind as that at a position."""
-    # A galloping search, because most kinds are short.
-    low: int32
-    high: int32
-    step: int32
-    y, low, step = state.active[place], place + 1, 1
-    while low < state.n_active and _are_of_kind(y, state.active[low], state):
-        place = low
-        low += step
-        step *= 2
-    high, low = min(low, state.n_active), place + 1
-    while low < high:
-        middle: int32 = (low + high) // 2
-        if _are_of_kind(y, state.active[middle], state):
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @ccall
