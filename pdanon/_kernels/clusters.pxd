@@ -43,6 +43,10 @@ cdef int count(int a, State state) noexcept nogil
 
 cdef void forget(int n, State state) noexcept nogil
 
+cpdef int compare_growth(
+    long long size_1, long long old_1, long long new_1, long long size_2, long long old_2, long long new_2
+) noexcept nogil
+
 cpdef int together(int a, int b, State state) noexcept nogil
 
 cdef bint is_longer(int a, int b, State state) noexcept nogil

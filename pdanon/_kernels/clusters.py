@@ -9,6 +9,7 @@ from cython import (
     Py_ssize_t,
     address,
     bint,
+    cast,
     ccall,
     cclass,
     cfunc,
@@ -30,6 +31,7 @@ from pdanon._kernels.counting import item_supports
 __all__ = [
     "State",
     "begin_lines",
+    "compare_growth",
     "count_rows",
     "drop",
     "merge",
@@ -311,28 +313,46 @@ def is_longer(a: int32, b: int32, state: State) -> bint:
 @ccall
 @nogil
 @exceptval(check=False)
+def compare_growth(
+    size_1: int64,
+    old_1: int64,
+    new_1: int64,
+    size_2: int64,
+    old_2: int64,
+    new_2: int64,
+) -> int32:
+    """Compare the growth of two losses exactly; return the sign of the first less the second."""
+    # If an item joins a set of ``size`` items, its loss grows by ``(2**(size + 1) - 1) * new - (2**size - 1)
+    # * old``, where ``0 <= old <= new < 2**53``.
+    if size_1 < size_2:
+        return -compare_growth(size_2, old_2, new_2, size_1, old_1, new_1)
+    # Growth is 2**size * lead - rest, where rest <= lead < 2**54; all is divided by 2**size_2 below.
+    lead_1 = 2 * new_1 - old_1
+    lead_2 = 2 * new_2 - old_2
+    rest = (new_1 - old_1) - (new_2 - old_2)
+    most = cast(int64, 1) << 54
+    shift = size_1 - size_2
+    if lead_1 > 0 and (shift >= 56 or lead_1 > ((lead_2 + most) >> shift)):
+        return 1
+    lead = (lead_1 << shift if lead_1 else 0) - lead_2
+    if lead == 0:
+        return (rest < 0) - (rest > 0)
+    # The sign of 2**size_2 * lead - rest, whose first part is farther from 0 if it is not shifted out.
+    size = lead if lead > 0 else -lead
+    if size_2 >= 56 or size > (most >> size_2):
+        return 1 if lead > 0 else -1
+    lead *= cast(int64, 1) << size_2
+    return (lead > rest) - (lead < rest)
+
+
+@ccall
+@nogil
+@exceptval(check=False)
 def _compare_loss(size_1: int64, rows_1: int64, size_2: int64, rows_2: int64) -> int32:
     """Compare two losses exactly: the sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2."""
-    # The numbers of rows are below 2**53. Where pairs stand in place of rows, interim ones may be negative:
-    # no loss.
-    if size_1 < size_2:
-        return -_compare_loss(size_2, rows_2, size_1, rows_1)
-    if rows_1 <= 0 or rows_2 <= 0:
-        return (rows_1 > 0) - (rows_2 > 0)
-    shift = size_1 - size_2
-    if shift >= 54 or rows_1 > (rows_2 >> shift):
-        return 1
-    # Now 2**shift * rows_1 <= rows_2; the leading terms differ by -lead, the subtracted ones by rest.
-    lead = rows_2 - (rows_1 << shift)
-    rest = rows_2 - rows_1
-    if size_2 >= 54:
-        if lead:
-            return -1
-        return 1 if rest > 0 else 0
-    quotient = rest >> size_2
-    if lead != quotient:
-        return -1 if lead > quotient else 1
-    return 1 if (quotient << size_2) != rest else 0
+    # A loss is the growth of an empty set. Where pairs stand in place of rows, interim numbers of rows may be
+    # negative: no loss.
+    return compare_growth(size_1 - 1, 0, max(rows_1, 0), size_2 - 1, 0, max(rows_2, 0))
 
 
 @cfunc

@@ -8,8 +8,6 @@ import numpy as np
 from cython import (
     Py_ssize_t,
     bint,
-    cast,
-    ccall,
     cclass,
     cfunc,
     exceptval,
@@ -21,6 +19,7 @@ from cython import (
     uchar as uint8,
     void,
 )
+from cython.cimports.pdanon._kernels.clusters import compare_growth
 from cython.cimports.pdanon._kernels.counting import (
     Codes,
     Flags,
@@ -33,7 +32,7 @@ from cython.cimports.pdanon._kernels.counting import (
 )
 from numpy.typing import NDArray
 
-__all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth"]
+__all__ = ["Beside", "SensitiveRules", "bisect"]
 
 # --- PS-rules: support of a set of items, alone and with each other set
 
@@ -334,41 +333,6 @@ def _count_unmarked(item: Py_ssize_t, bit: uint8, rows: Rows, held: uint8s) -> i
         if not held[rows.tids[slot]] & bit:
             found += rows.weights[rows.tids[slot]]
     return found
-
-
-@ccall
-@nogil
-@exceptval(check=False)
-def compare_growth(
-    size_1: int64,
-    old_1: int64,
-    new_1: int64,
-    size_2: int64,
-    old_2: int64,
-    new_2: int64,
-) -> int32:
-    """Compare the growth of two losses exactly; return the sign of the first less the second."""
-    # If an item joins a set of ``size`` items, its loss grows by ``(2**(size + 1) - 1) * new - (2**size - 1)
-    # * old``, where ``0 <= old <= new < 2**47``.
-    if size_1 < size_2:
-        return -compare_growth(size_2, old_2, new_2, size_1, old_1, new_1)
-    # Growth is 2**size * lead - rest, where rest <= lead < 2**48; all is divided by 2**size_2 below.
-    lead_1 = 2 * new_1 - old_1
-    lead_2 = 2 * new_2 - old_2
-    rest = (new_1 - old_1) - (new_2 - old_2)
-    most = cast(int64, 1) << 48
-    shift = size_1 - size_2
-    if lead_1 > 0 and (shift >= 50 or lead_1 > ((lead_2 + most) >> shift)):
-        return 1
-    lead = (lead_1 << shift if lead_1 else 0) - lead_2
-    if lead == 0:
-        return (rest < 0) - (rest > 0)
-    # The sign of 2**size_2 * lead - rest, whose first part is farther from 0 if it is not shifted out.
-    size = lead if lead > 0 else -lead
-    if size_2 >= 50 or size > (most >> size_2):
-        return 1 if lead > 0 else -1
-    lead *= cast(int64, 1) << size_2
-    return (lead > rest) - (lead < rest)
 
 
 # --- Sensitive rules

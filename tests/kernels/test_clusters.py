@@ -248,3 +248,19 @@ def test_compare_loss():
         rows_1 = min(max(near + int(rng.integers(-1, 2)), 0), 2**47 - 1)
         one, other = (2**size_1 - 1) * rows_1, (2**size_2 - 1) * rows_2
         assert clusters._compare_loss(size_1, rows_1, size_2, rows_2) == (one > other) - (one < other)
+
+
+def test_compare_growth():
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        sizes = rng.integers(1, 70, 2).tolist()
+        news = [int(rng.integers(0, 2 ** int(rng.integers(1, 47)))) for _ in range(2)]
+        olds = [int(rng.integers(0, new + 1)) for new in news]
+        if rng.random() < 0.5:
+            sizes[1], news[1], olds[1] = sizes[0], news[0], max(olds[0] - int(rng.integers(0, 2)), 0)
+        one, other = (
+            (2 ** (size + 1) - 1) * new - (2**size - 1) * old
+            for size, old, new in zip(sizes, olds, news, strict=True)
+        )
+        found = clusters.compare_growth(sizes[0], olds[0], news[0], sizes[1], olds[1], news[1])
+        assert found == (one > other) - (one < other)

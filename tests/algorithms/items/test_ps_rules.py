@@ -17,7 +17,7 @@ from pace import timed
 import pdanon
 from examples import some
 from pdanon import InfeasibleError
-from pdanon._kernels.rules import compare_growth
+from pdanon._kernels.clusters import compare_growth
 from pdanon.algorithms.items.ps_rules import repair_sets
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
