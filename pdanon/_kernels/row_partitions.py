@@ -68,12 +68,9 @@ class SensitiveGroups:
     taken: int64s  # the last try that chose a row with the sensitive item
     tries: int64
     chosen: int64s  # rows of the current group
-    candidates: int64s
-    likeness: int64s  # similarity of each candidate to the pivot
-    tally: int64s  # number of candidates by similarity; 0 between two pivots
     longest: int64  # largest number of public items of a row
     shared: int32s  # number of items that each row shares with the pivot; 0 between two pivots
-    near: int64s  # those rows; then a heap of the keys of the nearest
+    near: int64s  # those rows; then a heap of the keys of candidates
     nearest_free: int64s  # a heap of the least keys of rows without a sensitive item, negated
 
     def __init__(
@@ -102,9 +99,7 @@ class SensitiveGroups:
         self.marked = np.zeros(len(starts) - 1, np.uint8)
         self.taken, self.tries = np.zeros(len(left), np.int64), 0
         self.chosen = np.empty(p, np.int64)
-        self.candidates, self.likeness = np.empty((2, 2 * width), np.int64)
         self.longest = int(np.diff(offsets).max(initial=0))
-        self.tally = np.zeros(2 * self.longest + 1, np.int64)
         self.shared, self.near = np.zeros(n_rows, np.int32), np.empty(n_rows, np.int64)
         self.nearest_free = np.empty(p - 1, np.int64)
 
@@ -154,9 +149,12 @@ def _form_group(row: Py_ssize_t, groups: SensitiveGroups) -> void:
     _note_secrets(row, groups)
     groups.group_of[row] = groups.n_groups
     if groups.nearest:
-        n = _choose_nearest(row, groups)
+        n = _choose(row, _list_nearest(row, groups), n, groups)
     if n < groups.p:
-        n = _choose_neighbors(row, n, groups)
+        n_listed = _list_neighbors(row, groups)
+        if n + n_listed >= groups.p:
+            groups.tries += 1  # the listed neighbors share no sensitive item
+            n = _choose(row, n_listed, n, groups)
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         groups.marked[groups.codes[place]] = False
     if n == groups.p and _is_safe(groups):
@@ -232,46 +230,53 @@ def _unlink(row: Py_ssize_t, groups: SensitiveGroups) -> void:
         groups.before[after] = before
 
 
-# --- Neighbors in the order
+# --- Candidates, each with a key: how far it is from the pivot
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _choose_neighbors(row: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups) -> int64:
-    """Choose the most similar candidates, if they fill the group; return the size of the group."""
-    # A tie goes to the nearest candidate; candidates are listed by distance.
-    lacking = groups.p - n_chosen
-    least = groups.tally.shape[0] - 1
-    n = _list_neighbors(row, groups)
-    if n < lacking:
-        return n_chosen
-    for i in range(n):
-        groups.tally[groups.likeness[i]] += 1
-    more = 0  # candidates more similar than the last one to choose
-    while more + groups.tally[least] < lacking:
-        more += groups.tally[least]
-        least -= 1
-    for i in range(n):
-        groups.tally[groups.likeness[i]] = 0
-    equal = lacking - more
-    for i in range(n):
-        if groups.likeness[i] < least or (groups.likeness[i] == least and equal == 0):
-            continue
-        if groups.likeness[i] == least:
-            equal -= 1
-        groups.chosen[n_chosen] = groups.candidates[i]
-        groups.group_of[groups.candidates[i]] = groups.n_groups
-        n_chosen += 1
+def _choose(row: Py_ssize_t, n: Py_ssize_t, n_chosen: int64, groups: SensitiveGroups) -> int64:
+    """Choose candidates by the n keys listed, the least first; return the size of the group."""
+    for i in range(n // 2 - 1, -1, -1):
+        _sink(i, n, groups.near)
+    while n_chosen < groups.p and n:
+        candidate = _row_at(groups.near[0], row, groups)
+        n -= 1
+        groups.near[0] = groups.near[n]
+        _sink(0, n, groups.near)
+        if not _conflicts(candidate, groups):
+            _note_secrets(candidate, groups)
+            groups.chosen[n_chosen] = candidate
+            groups.group_of[candidate] = groups.n_groups
+            n_chosen += 1
     return n_chosen
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
+def _key(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: SensitiveGroups) -> int64:
+    """Return a key to compare rows by: number of differing items, then distance, then side."""
+    # The key also encodes the row; see ``_row_at``.
+    far = 2 * (other - row) if other > row else 2 * (row - other) - 1
+    return differing * 2 * groups.before.shape[0] + far
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
+def _row_at(key: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
+    """Return the row with this key."""
+    far = key % (2 * groups.before.shape[0])
+    return row - (far + 1) // 2 if far % 2 else row + far // 2
+
+
+@cfunc
+@nogil
+@exceptval(check=False)
 def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """List candidates on both sides of a row by distance; return their number."""
-    # A tie goes to the row before.
+    """List the keys of candidates on both sides of a row, without conflicts; return their number."""
     n: Py_ssize_t = 0
     n_rows = groups.before.shape[0]
     before = groups.before[row]
@@ -295,7 +300,7 @@ def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
         else:
             room_after -= 1
         _note_secrets(candidate, groups)
-        groups.candidates[n], groups.likeness[n] = candidate, _likeness(candidate, groups)
+        groups.near[n] = _key(candidate, row, _count_differing(row, candidate, groups), groups)
         n += 1
     return n
 
@@ -303,14 +308,13 @@ def _list_neighbors(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _likeness(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
-    """Return the similarity of a row to the pivot: the number of public items that both have."""
-    # If the nearest rows are searched, it is twice that number, less the length of the row, plus the largest
-    # length. So it is the number of differing items, negated and shifted to be at least 0.
+def _count_differing(row: Py_ssize_t, other: Py_ssize_t, groups: SensitiveGroups) -> int64:
+    """Count the public items that only one of two rows has; the first is the pivot."""
+    # If only neighbors are compared, it is the number of items that they do not share, of the longest row.
     n: int64 = 0
-    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+    for place in range(groups.offsets[other], groups.offsets[other + 1]):
         n += groups.marked[groups.codes[place]]
-    return 2 * n - _length(row, groups) + groups.longest if groups.nearest else n
+    return _length(row, groups) + _length(other, groups) - 2 * n if groups.nearest else groups.longest - n
 
 
 @cfunc
@@ -322,29 +326,6 @@ def _length(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
 
 
 # --- Nearest rows, anywhere in the order: count the items that each row shares with the pivot
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _choose_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> int64:
-    """Choose the rows that differ least from a row, if they share an item; return the group's size."""
-    n = _list_nearest(row, groups)
-    n_chosen: int64 = 1
-    for i in range(n // 2 - 1, -1, -1):
-        _sink(i, n, groups.near)
-    while n_chosen < groups.p and n:
-        candidate = _row_at(groups.near[0], row, groups)
-        n -= 1
-        groups.near[0] = groups.near[n]
-        _sink(0, n, groups.near)
-        if _conflicts(candidate, groups):
-            continue
-        _note_secrets(candidate, groups)
-        groups.chosen[n_chosen] = candidate
-        groups.group_of[candidate] = groups.n_groups
-        n_chosen += 1
-    return n_chosen
 
 
 @cfunc
@@ -370,7 +351,7 @@ def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
         other = groups.near[i]
         if groups.group_of[other] < 0:
             differing = _length(row, groups) + _length(other, groups) - 2 * groups.shared[other]
-            key = _remoteness(other, row, differing, groups)
+            key = _key(other, row, differing, groups)
             if key <= -groups.nearest_free[0]:
                 groups.near[n] = key
                 n += 1
@@ -379,25 +360,6 @@ def _list_nearest(row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
                     _sink(0, groups.p - 1, groups.nearest_free)
         groups.shared[other] = 0
     return n
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _remoteness(other: Py_ssize_t, row: Py_ssize_t, differing: int64, groups: SensitiveGroups) -> int64:
-    """Return a key to compare rows by: number of differing items, then distance, then side."""
-    # The key also encodes the row; see ``_row_at``.
-    far = 2 * (other - row) if other > row else 2 * (row - other) - 1
-    return differing * 2 * groups.before.shape[0] + far
-
-
-@cfunc
-@nogil
-@exceptval(check=False)
-def _row_at(remoteness: int64, row: Py_ssize_t, groups: SensitiveGroups) -> Py_ssize_t:
-    """Return the row with this key."""
-    far = remoteness % (2 * groups.before.shape[0])
-    return row - (far + 1) // 2 if far % 2 else row + far // 2
 
 
 @cfunc
