@@ -25,7 +25,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Floats, offsets_of
+from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.support import SupportIndex, by_support, check_feasible, csr, ranks_of
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
@@ -66,31 +66,24 @@ class GroupedRows:
         """Number of rows of each group."""
         return np.bincount(self.groups)
 
-    @cached_property
-    def counted(self) -> tuple[Numbers, Numbers, Numbers]:
-        """``items, groups, counts``: the count of each sensitive item by group; by item, then by group."""
-        hidden = self.is_sensitive[self.itemsets.codes]
-        n_groups = len(self.sizes)
-        cells = self.itemsets.codes[hidden] * np.int64(n_groups) + self.groups[self.itemsets.rows[hidden]]
-        cells, counts = np.unique(cells, return_counts=True)
-        return *np.divmod(cells, max(n_groups, 1)), counts
-
     def classes(self) -> pd.DataFrame:
         """Return the published table: ``group, size, item, count``."""
-        # By group, then by item. A group without a sensitive item has one line with a missing item.
-        items, groups, counts = self.counted
-        without = np.setdiff1d(np.arange(len(self.sizes)), groups)
-        group = np.concatenate([groups, without])
-        item = np.concatenate([items, np.full(len(without), -1)])
-        order = np.lexsort((item, group))
-        group, item = group[order], item[order]
-        values = self.itemsets.vocabulary.take(pa.array(item, mask=item < 0))
+        # By group, then by item. A group without a sensitive item has one line with a missing item, -1.
+        hidden = self.is_sensitive[self.itemsets.codes]
+        of_hidden = self.groups[self.itemsets.rows[hidden]]
+        without = np.setdiff1d(self.groups, of_hidden)
+        n_items = self.itemsets.n_items + 1
+        cells = np.concatenate((of_hidden, without)) * np.int64(n_items)
+        cells[: len(of_hidden)] += self.itemsets.codes[hidden] + 1
+        cells, counts = np.unique(cells, return_counts=True)
+        group, item = np.divmod(cells, n_items)
+        values = self.itemsets.vocabulary.take(pa.array(item - 1, mask=item == 0))
         return pd.DataFrame(
             {
                 GROUP: group,
                 "size": self.sizes[group],
                 "item": pd.arrays.ArrowExtensionArray(values),
-                "count": np.concatenate([counts, np.zeros(len(without), np.int64)])[order],
+                "count": np.where(item == 0, 0, counts),
             }
         )
 
@@ -131,9 +124,8 @@ class GroupedRows:
         """
         codes = np.fromiter(items, np.int64)
         labels = self.recoding.targets[codes]
-        starts, tids, _ = self._index.transpose
         held = np.zeros(self.itemsets.n_rows)
-        held[tids[starts[secret] : starts[secret + 1]]] = 1
+        held[_rows_with(secret, self._index)] = 1
         actual = self._by_cell(self._index, codes, held)
         estimate = self._by_cell(self._published.index, labels, self._chance(secret)[self.groups])
         for place, size in enumerate(self._published.sizes[labels].tolist()):
@@ -146,10 +138,9 @@ class GroupedRows:
 
     def _by_cell(self, index: SupportIndex, codes: NDArray[Any], weights: Floats) -> Floats:
         """Return the sums of row weights by cell, a number whose bits are the codes of a row."""
-        starts, tids, _ = index.transpose
         cell, touched = self._cells, [np.empty(0, np.int32)]
         for place, code in enumerate(codes):
-            holders = tids[starts[code] : starts[code + 1]]
+            holders = _rows_with(code, index)
             touched.append(holders[cell[holders] == 0])  # each row is listed once
             cell[holders] |= 1 << place
         rows = np.concatenate(touched)
@@ -172,18 +163,10 @@ class GroupedRows:
         """Work space: 0 for each row, reset after each use."""
         return np.zeros(self.itemsets.n_rows, np.int64)
 
-    @cached_property
-    def _bounds(self) -> Numbers:
-        """First line of each item in ``counted``."""
-        return offsets_of(np.bincount(self.counted[0], minlength=self.itemsets.n_items))
-
     def _chance(self, secret: int) -> Floats:
         """Return the chance of a sensitive item in each group."""
-        _, groups, counts = self.counted
-        lines = slice(self._bounds[secret], self._bounds[secret + 1])
-        chance = np.zeros(len(self.sizes))
-        chance[groups[lines]] = counts[lines] / self.sizes[groups[lines]]
-        return chance
+        counts = np.bincount(self.groups[_rows_with(secret, self._index)], minlength=len(self.sizes))
+        return counts / self.sizes
 
     def _together(self, one: int, other: int) -> float:
         """Return the expected number of rows with two items, at least one of them sensitive."""
@@ -195,9 +178,14 @@ class GroupedRows:
         label = self.recoding.targets[other]
         if label < 0:
             return 0.0
-        starts, tids, _ = self._published.index.transpose
-        rows = tids[starts[label] : starts[label + 1]]
+        rows = _rows_with(label, self._published.index)
         return float(chance[self.groups[rows]].sum() / self._published.sizes[label])
+
+
+def _rows_with(code: int, index: SupportIndex) -> Codes:
+    """Return the rows with a code."""
+    starts, tids, _ = index.transpose
+    return tids[starts[code] : starts[code + 1]]
 
 
 # --- The algorithm
@@ -294,8 +282,7 @@ def cahd(
 
     Cost: memory of about 55 bytes per occurrence, 60 with ``"nn"``, 75 with ``"rcm"``, and 150 per row. Each
     row with a sensitive item takes ``2 * alpha * p`` comparisons, each linear in the length of the rows; with
-    ``"nn"``, at most all rows that share an item, most of them excluded by a word of 64 bits. With k, the
-    cost of `pcta` or `apriori` is added.
+    ``"nn"``, at most all rows that share an item. With k, the cost of `pcta` or `apriori` is added.
 
     References
     ----------
