@@ -124,8 +124,7 @@ def find_threats(
     largest number of nodes of a row with a pivot.
     """
     kept = np.ones(len(nodes), np.bool_)
-    search = _Search(size, k, rank, kept, rows)
-    search.halt = halt
+    search = _Search(size, k, rank, kept, rows, halt)
     search.number(nodes, first, last)
     with nogil:
         for i in range(pivots.shape[0]):
@@ -172,9 +171,11 @@ class _Search:
     nodes: Nodes
     halt: Flags
 
-    def __init__(self, size: Py_ssize_t, k: int64, rank: Numbers, kept: uint8s, rows: Rows) -> None:
+    def __init__(
+        self, size: Py_ssize_t, k: int64, rank: Numbers, kept: uint8s, rows: Rows, halt: Flags
+    ) -> None:
         n = len(rank)
-        self.size, self.k, self.rank, self.kept, self.rows = size, k, rank, kept, rows
+        self.size, self.k, self.rank, self.kept, self.rows, self.halt = size, k, rank, kept, rows, halt
         self.n_items = n
         self.begin, self.end = np.empty((2, n), np.int64)
         self.is_candidate = np.ones(n, np.uint8)
@@ -205,8 +206,6 @@ class _Search:
         if not self.kept[pivot]:
             return 0
         self.gather(pivot, self.rows)
-        for row in range(self.n_rows):
-            self.longest = max(self.longest, self.bounds[row + 1] - self.bounds[row] + 1)
         self.prefix[0] = pivot
         self.test_pairs_of_pivot()
         if self.kept[pivot] and self.size > 2:
@@ -223,36 +222,22 @@ class _Search:
     def gather(self, pivot: Py_ssize_t, rows: Rows) -> int32:
         """List the rows with the pivot as sets of candidates, and count the candidates."""
         row: Py_ssize_t
+        before: int32
         n: Py_ssize_t = 0
-        size = 0
+        at: Py_ssize_t = 0
         most = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
         if most > self.sources.shape[0]:
             self.sources = grown(self.sources, 0, 2 * most)
             self.bounds = grown(self.bounds, 1, 2 * most + 1)
+        self.count[:] = 0
         for slot in range(rows.starts[self.begin[pivot]], rows.starts[self.end[pivot]]):
             row = rows.tids[slot]
-            if self.seen[row] != pivot:
-                self.seen[row] = pivot
-                self.sources[n] = row
-                n += 1
-                size += rows.offsets[row + 1] - rows.offsets[row]
-        self.n_rows = n
-        if size > self.sets.shape[0]:
-            self.sets = grown(self.sets, 0, 2 * size)
-        self.list_sets(rows)
-        return 0
-
-    @cfunc
-    @nogil
-    @exceptval(check=False)
-    def list_sets(self, rows: Rows) -> void:
-        """Write the candidates of each listed row, and count them."""
-        row: Py_ssize_t
-        before: int32
-        at: Py_ssize_t = 0
-        self.count[:] = 0
-        for i in range(self.n_rows):
-            row, before = self.sources[i], -1
+            if self.seen[row] == pivot:
+                continue
+            self.seen[row] = pivot
+            if at + rows.offsets[row + 1] - rows.offsets[row] > self.sets.shape[0]:
+                self.sets = grown(self.sets, at, 2 * (at + rows.offsets[row + 1] - rows.offsets[row]))
+            before = -1
             for position in range(rows.offsets[row], rows.offsets[row + 1]):
                 item = self.item_of[rows.codes[position]]
                 if item != before and item >= 0 and self.is_candidate[item]:
@@ -260,7 +245,12 @@ class _Search:
                     at += 1
                     self.count[item] += rows.weights[row]
                 before = item
-            self.bounds[i + 1] = at
+            self.longest = max(self.longest, at - self.bounds[n] + 1)
+            self.sources[n] = row
+            n += 1
+            self.bounds[n] = at
+        self.n_rows = n
+        return 0
 
     @cfunc
     @nogil
