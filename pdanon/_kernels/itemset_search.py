@@ -162,20 +162,19 @@ class Nodes:
 @final
 @cclass
 class RareSearch:
-    """Search for the itemsets of size 3..m with support in (0, k) whose first item is in ``begin..end - 1``.
+    """Search for minimal rare itemsets of size 3..m whose first item is in ``begin..end - 1``.
 
     The search is depth first over prefixes in code order. A node has the rows of its prefix, reduced to the
     items that can extend it (``pair_items``, ascending for each item), and counts all their pairs in one
-    dense matrix. Its children are the prefixes with one item more. Only cliques of ``pair_items`` are
-    visited. With the pairs of support >= k, the ``minimal`` rare itemsets are found; with all pairs that
-    occur, all rare itemsets.
+    dense matrix. Its children are the prefixes with one item more. Only cliques of ``pair_items``, the pairs
+    with support k or more, are visited.
 
-    With ``listing``, itemsets with support ``least`` to ``largest`` are listed in ``original`` codes. If
-    ``counts`` has entries, they are only counted by support.
+    Itemsets with support ``least`` to ``largest`` are listed in ``original`` codes. If ``counts`` has
+    entries, they are only counted by support.
 
-    Without ``listing``, ``exposed[row]`` (0: none so far) becomes the size of the smallest rare itemset in
-    the row. Items and nodes that cannot lower an entry are skipped. Rows with a rare item or pair must be
-    exposed already.
+    Without ``original``, none is listed, and ``exposed[row]`` (0: none so far) becomes the size of the
+    smallest rare itemset in the row. Items and nodes that cannot lower an entry are skipped. Rows with a rare
+    item or pair must be exposed already.
 
     The search stops when more than ``room[0]`` itemsets are listed, or when ``halt[0]`` is set.
     """
@@ -184,7 +183,6 @@ class RareSearch:
     end: Py_ssize_t
     k: int64
     m: Py_ssize_t
-    minimal: bint
     listing: bint
     rows: Rows
     pair_starts: Numbers
@@ -211,8 +209,6 @@ class RareSearch:
         self,
         k: int64,
         m: Py_ssize_t,
-        minimal: bint,
-        listing: bint,
         begin: Py_ssize_t,
         end: Py_ssize_t,
         rows: Rows,
@@ -230,7 +226,7 @@ class RareSearch:
         self.begin, self.end = begin, end
         self.least, self.largest, self.counts = least, largest, counts
         self.room, self.halt = room, halt
-        self.k, self.m, self.minimal, self.listing = k, m, minimal, listing
+        self.k, self.m, self.listing = k, m, len(original) > 0
         self.rows, self.pair_starts, self.pair_items = rows, pair_starts, pair_items
         self.original, self.exposed = original, exposed
         n_items = len(pair_starts) - 1
@@ -240,7 +236,7 @@ class RareSearch:
         self.local, self.wanted = np.full(n_items, -1, np.int32), np.ones(n_items, np.bool_)
         self.found = Lists()
         n_names = nodes.names.shape[1]
-        tests_subsets = listing and minimal and m > 3
+        tests_subsets = self.listing and m > 3
         self.candidates = np.empty(256, np.int32)
         self.others = np.empty(n_names * n_names if tests_subsets else 0, np.int32)
         self.here = np.empty(n_names, np.int32)
@@ -272,7 +268,6 @@ class RareSearch:
     @exceptval(-1)
     def _descend(self) -> int32:
         """Visit the node of the first item and all nodes below it."""
-        floor = self.k if self.minimal else 1
         depth: Py_ssize_t = 0
         b: Py_ssize_t
         arrived: bint = True
@@ -290,7 +285,7 @@ class RareSearch:
                 continue
             self.prefix[depth + 1] = self.nodes.names[depth, b]
             self.cursor[depth] = b + 1
-            arrived = self.nodes.fill_child(depth, b, floor, self.local)
+            arrived = self.nodes.fill_child(depth, b, self.k, self.local)
             depth += arrived
         return 0
 
@@ -402,8 +397,8 @@ class RareSearch:
     @exceptval(-1)
     def _list(self, depth: Py_ssize_t, length: Py_ssize_t) -> int32:
         """List the pairs of a node that have a support to list together with the prefix."""
-        # The pair itself must be in ``pair_items``. With ``minimal``, no subset without one item of the
-        # prefix may be rare. The subsets without an item of the pair are not.
+        # The pair itself must be in ``pair_items``, and no subset without one item of the prefix may be rare.
+        # The subsets without an item of the pair are not.
         i: int32
         d = self.nodes.n_names[depth]
         j: Py_ssize_t
@@ -420,9 +415,8 @@ class RareSearch:
                         self.candidates = grown(self.candidates, n, 2 * n + 2)
                     self.candidates[n], self.candidates[n + 1] = i, j
                     n += 2
-        if self.minimal:  # `pair_items` has no rare pairs then
-            for omitted in range(depth):
-                n = self._drop_with_rare_subset(n, depth, omitted)
+        for omitted in range(depth):
+            n = self._drop_with_rare_subset(n, depth, omitted)
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = -1
         for slot in range(0, n, 2):
@@ -442,7 +436,7 @@ class RareSearch:
         """Return whether a pair of a node has a support to list, and is not rare in the node above."""
         if not self.least <= self.nodes.counts[depth, i * self.nodes.n_names[depth] + j] <= self.largest:
             return False
-        if not self.minimal or depth == 0:
+        if depth == 0:
             return True
         one: Py_ssize_t = self.nodes.origins[depth, i]
         other: Py_ssize_t = self.nodes.origins[depth, j]

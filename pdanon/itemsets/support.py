@@ -452,10 +452,9 @@ class SupportIndex:
         def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # audits do not list, and must finish after the time limit, too
                 check_time()
-            task = k, m, True, listing, begin, end
             # Threads may write to the same element of `exposed`, but then the same number.
             output = items, exposed, 1, k - 1, nothing, room, halt_flag()
-            kernel = itemset_search.RareSearch(*task, self.rows, *cliques, *output)
+            kernel = itemset_search.RareSearch(k, m, begin, end, self.rows, *cliques, *output)
             return ItemsetTable(*kernel.itemsets())
 
         return search(part, many_parts(self.transpose[0], 51), self.search_bound(m), limited=listing)

@@ -30,26 +30,28 @@ def pairs_csr(pairs):
     return csr([[b for a, b in sorted(pairs) if a == first] for first in range(N_ITEMS)])[::-1]
 
 
+def minimal_rare(supports, m, k):
+    """Return the minimal rare itemsets of size 3 to m without a rare pair, with their supports."""
+    pairs = [pair for pair, support in supports.items() if len(pair) == 2 and support >= k]
+    found = {
+        each: support
+        for each, support in supports.items()
+        if 3 <= len(each) <= m and support < k and all(pair in pairs for pair in combinations(each, 2))
+    }
+    return {each: n for each, n in found.items() if not any(set(other) < set(each) for other in found)}
+
+
 @pytest.mark.parametrize("m", [3, 4, 6])
-@pytest.mark.parametrize("minimal", [False, True])
-def test_rare_itemsets(m, minimal):
+def test_rare_itemsets(m):
     for rng, sets, weights, supports in draw_cases():
         k = int(rng.integers(2, 6))
-        enough = k if minimal else 1
-        cliques = [pair for pair in combinations(range(N_ITEMS), 2) if supports.get(pair, 0) >= enough]
-        expected = {
-            each: support
-            for each, support in supports.items()
-            if 3 <= len(each) <= m and support < k and all(pair in cliques for pair in combinations(each, 2))
-        }
-        if minimal:
-            rare = [set(each) for each in expected]
-            expected = {each: n for each, n in expected.items() if not any(r < set(each) for r in rare)}
+        cliques = [pair for pair in combinations(range(N_ITEMS), 2) if supports.get(pair, 0) >= k]
+        expected = minimal_rare(supports, m, k)
         rows, names = rows_of(sets, weights, N_ITEMS), rng.permutation(N_ITEMS).astype(np.int32)
         exposed, room = np.zeros(len(sets), np.int32), np.array([1000])
         nothing, found = np.empty(0, np.int64), {}
         for begin, end in pairwise([0, int(rng.integers(0, N_ITEMS + 1)), N_ITEMS]):
-            asked = k, m, minimal, True, begin, end, rows, *pairs_csr(cliques), names, exposed, 1, k - 1
+            asked = k, m, begin, end, rows, *pairs_csr(cliques), names, exposed, 1, k - 1
             codes, offsets, counts = itemset_search.RareSearch(*asked, nothing, room, HALT).itemsets()
             found |= dict(zip(map(tuple, lists(codes, offsets)), counts.tolist(), strict=True))
         assert found == {tuple(sorted(names[list(each)].tolist())): n for each, n in expected.items()}
@@ -58,12 +60,12 @@ def test_rare_itemsets(m, minimal):
 def test_rare_itemsets_are_counted_by_support():
     for rng, sets, weights, supports in draw_cases():
         k = int(rng.integers(2, 6))
-        pairs = [each for each in supports if len(each) == 2]
+        pairs = [each for each, support in supports.items() if len(each) == 2 and support >= k]
         counts = np.zeros(k, np.int64)
-        asked = k, 6, False, True, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(pairs)
+        asked = k, 6, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(pairs)
         names, exposed = np.arange(N_ITEMS, dtype=np.int32), np.zeros(len(sets), np.int32)
         itemset_search.RareSearch(*asked, names, exposed, 1, k - 1, counts, np.array([1000]), HALT).itemsets()
-        rare = [support for each, support in supports.items() if len(each) >= 3 and support < k]
+        rare = [*minimal_rare(supports, 6, k).values()]
         assert counts.tolist() == [rare.count(support) for support in range(k)]
 
 
@@ -77,10 +79,10 @@ def test_exposed_rows():
         safe_pairs = [each for each, support in supports.items() if len(each) == 2 and support >= k]
         itemset_search.mark_items(*csr(sets), is_rare, exposed)
         itemset_search.mark_pairs(*csr(sets), *pairs_csr(rare_pairs), exposed)
-        asked = k, 6, True, False, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(safe_pairs)
-        names, nothing = np.arange(N_ITEMS, dtype=np.int32), np.empty(0, np.int64)
+        asked = k, 6, 0, N_ITEMS, rows_of(sets, weights, N_ITEMS), *pairs_csr(safe_pairs)
+        unlisted, nothing = np.empty(0, np.int32), np.empty(0, np.int64)
         itemset_search.RareSearch(
-            *asked, names, exposed, 1, k - 1, nothing, np.array([1000]), HALT
+            *asked, unlisted, exposed, 1, k - 1, nothing, np.array([1000]), HALT
         ).itemsets()
         sizes = [
             [len(each) for each, support in supports.items() if support < k and set(each) <= set(row)]

@@ -117,7 +117,7 @@ class _Search:
     def _part(self, begin: int, end: int, least: int, largest: int, counts: Numbers) -> ItemsetTable:
         """List or count the rare itemsets whose first item is in ``begin..end - 1``."""
         check_time()
-        query = self._k, self._size, True, True, begin, end
+        query = self._k, self._size, begin, end
         unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
         rows = self._index.rows
         kernel = itemset_search.RareSearch(
