@@ -17,7 +17,7 @@ from pdanon._kernels import conflicts
 from pdanon._kernels.rules import SensitiveRules
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.states.cuts import sum_below
+from pdanon.algorithms.states.cuts import below_only_children, sum_below
 from pdanon.algorithms.states.rules import rows_of, too_many
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
@@ -433,15 +433,13 @@ class Expansion:
         self._is_public = ~demand.hidden[leaves]
         public = np.flatnonzero(self._is_public).astype(np.int32)
         self._in_order = public[np.argsort(leaves[public], kind="stable")]  # in the order of the leaves
-        supports, places = sums(leaves, index.singles, tree.n_nodes), np.arange(tree.n_nodes)
+        supports = sums(leaves, index.singles, tree.n_nodes)
         self._occurrences = sum_below(np.where(self._is_public, index.singles, 0), tree, leaves)
         covered = np.minimum(tree.leaves, n_leaves).astype(np.int64)
         self._ncp = np.where(tree.is_leaf, 0, self._occurrences * covered)
         # Cost of suppressing a published node or a sensitive item.
         self._losses = np.where(demand.hidden, supports, self._occurrences) * n_leaves - self._ncp
-        # An inner node followed by a node with as many leaves has one child that counts.
-        lone = np.append(~tree.is_leaf[:-1] & (covered[:-1] == covered[1:]), False)
-        self._lower = np.minimum.accumulate(np.where(lone, len(places), places)[::-1])[::-1]
+        self._lower = below_only_children(covered, tree.is_leaf)
         self._gone = np.zeros(tree.n_nodes, np.bool_)
         self._nodes = leaves
         self._steps: dict[int, tuple[int, _Step]] = {}  # by node, with the turn of their computation

@@ -362,11 +362,12 @@ class Scenario:
         return np.where(self.kept[above], above, -1).astype(np.int32)
 
 
-def _below_only_children(tree: Hierarchy, floor: Mask) -> Numbers:
+def below_only_children(covered: NDArray[Any], floor: Mask) -> NDArray[Any]:
     """Return the lowest node, down to the floor, that covers the same leaves as each node."""
-    # In pre-order, an only child follows its parent, and its subtree is one node smaller.
-    lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False) & ~floor
-    return np.minimum.accumulate(np.where(lone, tree.n_nodes, np.arange(tree.n_nodes))[::-1])[::-1]
+    # An only child directly follows its parent, and covers as many leaves. The floor includes all leaves.
+    nodes = np.arange(len(covered))
+    lone = np.append(covered[:-1] == covered[1:], False) & ~floor
+    return np.minimum.accumulate(np.where(lone, len(covered), nodes)[::-1])[::-1]
 
 
 class _Threats(NamedTuple):
@@ -414,7 +415,7 @@ class Descent:
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
         self._order = np.lexsort((names, -occurrences, -self._penalty))
         self._rank = np.argsort(self._order)
-        self._lower = _below_only_children(hierarchy, self._floor)
+        self._lower = below_only_children(hierarchy.leaves, self._floor | hierarchy.is_leaf)
         self._gain = self._loss.copy()
         np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
         nothing = np.empty(0, np.int32), np.zeros(1, np.int64)
@@ -566,7 +567,7 @@ class CutRefinement(TimedSearch):
         self._occurrences = occurrences.reshape(became.shape)
         self._price = np.append(NodePrices.of(tree, base).of_node, self._most)
         self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
-        self._lower = _below_only_children(tree, tree.is_leaf)
+        self._lower = below_only_children(tree.leaves, tree.is_leaf)
         self._state = self._state_of(guarantee, rows)
         self._fill()
         self._check_start(rows, guarantee)
