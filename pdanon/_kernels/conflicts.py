@@ -489,9 +489,9 @@ class Packing:
         return 1
 
     def grow(self, first: int32, second: int32) -> Py_ssize_t:
-        """Find one or two cliques with an item, of items with unused weight; return the size."""
+        """Find a clique with an item, of items with unused weight, in ``members``; return the size."""
         # Of the items that conflict with all members, the one with the most unused weight times urgency
-        # follows (then: the first partner of the first item). The second clique is stored if it differs.
+        # follows (then: the first partner of the first item). ``second`` is second, unless it is the first.
         n: Py_ssize_t
         kept: Py_ssize_t
         size: Py_ssize_t = 1

@@ -449,14 +449,14 @@ class Parts:
     def split(self) -> NDArray[np.int32]:
         """Return the part of each row, -1 for rows that are no members."""
         with nogil:
-            _split_all(self.k, self)
+            _split_all(self)
         return np.asarray(self.part_of)
 
 
 @cfunc
 @nogil
 @exceptval(check=False)
-def _split_all(k: int64, parts: Parts) -> void:
+def _split_all(parts: Parts) -> void:
     """Split the members into parts, depth first."""
     n_parts: int32 = 0
     todo = min(parts.order.shape[0], 1)
@@ -473,7 +473,7 @@ def _split_all(k: int64, parts: Parts) -> void:
         for i in range(start, stop):
             _expand(parts.order[i], node, parts)
         n_buckets = _assign_buckets(start, stop, parts)
-        _balance(k, start, stop, n_buckets, parts)
+        _balance(start, stop, n_buckets, parts)
         _publish(start, stop, node, n_buckets, parts)
         todo = _divide(start, stop, n_buckets, todo, parts)
 
@@ -596,7 +596,7 @@ def _has_equal_children(a: Py_ssize_t, b: Py_ssize_t, parts: Parts) -> bint:
 @cfunc
 @nogil
 @exceptval(check=False)
-def _balance(k: int64, start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_t, parts: Parts) -> void:
+def _balance(start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_t, parts: Parts) -> void:
     """Collect the rows of small buckets in one more bucket, and count the rows of each bucket."""
     # If the last bucket has fewer than k rows, it receives rows of buckets with more than k, lowest gain
     # first. If that does not suffice, it receives whole buckets.
@@ -608,14 +608,14 @@ def _balance(k: int64, start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_
         parts.sizes[parts.bucket[row]] += 1
         parts.totals[parts.bucket[row]] += parts.row_gain[row]
     for number in range(n_buckets):
-        if parts.sizes[number] < k:
+        if parts.sizes[number] < parts.k:
             rest += parts.sizes[number]
             parts.sizes[number] = 0
-    while 0 < rest < k:
+    while 0 < rest < parts.k:
         least = -1
         for i in range(start, stop):
             row = parts.order[i]
-            if parts.sizes[parts.bucket[row]] > k:
+            if parts.sizes[parts.bucket[row]] > parts.k:
                 if least < 0 or parts.row_gain[row] < parts.row_gain[least]:
                     least = row
         if least < 0:
@@ -624,7 +624,7 @@ def _balance(k: int64, start: Py_ssize_t, stop: Py_ssize_t, n_buckets: Py_ssize_
         parts.totals[parts.bucket[least]] -= parts.row_gain[least]
         parts.bucket[least] = n_buckets
         rest += 1
-    while 0 < rest < k:
+    while 0 < rest < parts.k:
         least = -1
         for number in range(n_buckets):
             if parts.sizes[number] and (least < 0 or parts.totals[number] < parts.totals[least]):

@@ -23,7 +23,7 @@ from cython import (
 from cython.cimports.pdanon._kernels.counting import Codes, Numbers, int32s, int64s, uint8s
 from numpy.typing import NDArray
 
-__all__ = ["Clumps", "Groups", "assign", "clump", "costs", "cut_nodes", "least_counts", "move_rows"]
+__all__ = ["Clumps", "Groups", "assign", "clump", "cut_nodes", "least_counts", "move_rows"]
 
 Array = NDArray[Any]
 
@@ -411,6 +411,9 @@ class Groups:
         self.torn = np.zeros(len(parent), np.uint8)
         self.members, self.unlike, self.common = np.zeros((3, len(group_of) + 1), np.int64)
         self.near, self.nearest = np.empty(looked_at, np.int64), np.empty(tried, np.int64)
+        with nogil:
+            for group in range(self.sizes.shape[0]):
+                self.cost[group] = _cost_of(group, -1, -1, self)
 
 
 @cfunc
@@ -498,13 +501,6 @@ def _gather(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: G
 def _cost_of(group: Py_ssize_t, without: Py_ssize_t, extra: Py_ssize_t, groups: Groups) -> int64:
     """Return the loss of a group without row ``without`` and with row ``extra``; -1 for none."""
     return _cost(_gather(group, without, extra, groups), 1, groups)
-
-
-def costs(groups: Groups) -> None:
-    """Compute the loss of each group."""
-    with nogil:
-        for group in range(groups.sizes.shape[0]):
-            groups.cost[group] = _cost_of(group, -1, -1, groups)
 
 
 @cfunc

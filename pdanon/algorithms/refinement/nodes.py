@@ -223,7 +223,6 @@ class GroupRefinement(TimedSearch):
             tried=_TRIED,
             looked_at=_LOOKED_AT,
         )
-        row_groups.costs(self._groups)
         self._n_occurrences = len(rows.leaves)
         self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
 
