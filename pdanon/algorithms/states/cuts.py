@@ -371,7 +371,7 @@ def below_only_children(covered: NDArray[Any], floor: Mask) -> NDArray[Any]:
 
 
 class _Threats(NamedTuple):
-    """Known threats as CSR, and lists of those with the same last node, as the kernel `keep` takes them."""
+    """Known threats as CSR, linked by their last nodes, as the kernel `keep` takes them."""
 
     codes: Codes
     offsets: Offsets
