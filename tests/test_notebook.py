@@ -47,7 +47,6 @@ def run(source, names, capsys):
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_cells_print_what_is_stored(notebook, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("mlxtend")
     pytest.importorskip("matplotlib").use("agg")
     from matplotlib import pyplot
 

@@ -334,7 +334,7 @@ def _shared(pool: Executor, report: Report, function: Callable[..., Any], *given
 
 
 _NEEDED = ("pandas", "numpy", "pyarrow", "scipy")
-_OPTIONAL = ("dask", "distributed", "duckdb", "matplotlib", "mlxtend", "polars", "pyspark", "shtab", "tqdm")
+_OPTIONAL = ("dask", "distributed", "duckdb", "matplotlib", "polars", "pyspark", "shtab", "tqdm")
 
 
 @called_by_name

@@ -928,7 +928,6 @@ def test_a_function_or_a_workload_decides_between_the_releases():
 
 
 def test_a_function_decides_by_lost_rules():
-    pytest.importorskip("mlxtend")
     rows = [frozenset("ab")] * 9 + [frozenset("cd")] * 9 + [frozenset("ac"), frozenset("bd")]
     frame = frame_of(rows)
 

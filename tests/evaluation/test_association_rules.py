@@ -1,9 +1,8 @@
-"""Association rules and their errors against literal definitions; they need mlxtend."""
+"""Association rules and their errors against literal definitions."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from importlib.util import find_spec
 
 import pandas as pd
 import pytest
@@ -15,8 +14,6 @@ from examples import examples
 from pdanon import ParameterError
 from pdanon.evaluation.metrics import association_rules, patterns
 from pdanon.itemsets.dtype import text_column
-
-pytestmark = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
 
 TREE = {"*": {"X": {"A": ["a", "b"], "B": ["c", "d"]}, "Y": ["e", "f"]}}
 PATHS = {"a": "aAX*", "b": "bAX*", "c": "cBX*", "d": "dBX*", "e": "eY*", "f": "fY*"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import date
-from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -243,7 +242,6 @@ def test_bad_rules_are_refused_without_item_text(rules, message):
     assert SECRET not in str(caught.value)
 
 
-@pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
 @settings(max_examples=examples(200, part=10))
 @given(row_lists(least=3), st.sampled_from(["coat", "upcta"]), st.booleans(), st.booleans())
 def test_rules_of_published_items_are_kept(rows, name, may_suppress, refined):

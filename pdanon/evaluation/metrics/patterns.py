@@ -3,7 +3,7 @@
 ML2 and dML2: Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued
 data", VLDB Journal 20, 2011. tKd and re: Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy
 Preservation by Disassociation", PVLDB 5(10), 2012. Rules: Liu, Wang, "Anonymizing Transaction Data by
-Integrating Suppression and Generalization", PAKDD 2010. Frequent itemsets are mined by mlxtend.
+Integrating Suppression and Generalization", PAKDD 2010.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pdanon.evaluation.metrics.association_rules import (
     Frequent,
     RuleTable,
     _check_max_size,
-    _count_frequent,
+    _list_frequent,
     _min_rows,
     _mine,
     as_lists,
@@ -93,7 +93,7 @@ def ml2(
     ------
     ParameterError
         If a label is not a node, the mapping is not over the items of the original, a number is out of
-        range, a level has more than 1,000,000 frequent itemsets, or mlxtend is missing.
+        range, or a level has more than 1,000,000 frequent itemsets.
 
     Notes
     -----
@@ -159,8 +159,7 @@ def tkd(
     Raises
     ------
     ParameterError
-        If top is below 1, more than 1,000,000 itemsets are as frequent as the last of the top, or mlxtend is
-        missing.
+        If top is below 1, or more than 1,000,000 itemsets are as frequent as the last of the top.
 
     Notes
     -----
@@ -310,7 +309,9 @@ def _top_itemsets(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
     index = SupportIndex.of(itemsets)
     # The largest support that at least `top` itemsets have; it is 1 if there are fewer itemsets.
     supports = range(2, int(index.singles.max(initial=0)) + 1)
-    least = 1 + bisect(supports, False, key=lambda support: _count_frequent(index, support, None, top) < top)
+    least = 1 + bisect(
+        supports, False, key=lambda support: len(_list_frequent(index, support, None, top)) < top
+    )
     found = _mine(itemsets, least, None, where="top", hint="pass a smaller top")
     texts = itemsets.texts()
     named = [sorted(texts[code] for code in each) for each in found.sets()]

@@ -342,8 +342,8 @@ class Workload:
         Raises
         ------
         ParameterError
-            If n is below 1, min_support is outside (0, 1], no itemset is frequent or more than 1,000,000
-            are, or mlxtend is missing: ``pip install mlxtend``.
+            If n is below 1, min_support is outside (0, 1], or no itemset is frequent or more than
+            1,000,000 are.
 
         Notes
         -----
