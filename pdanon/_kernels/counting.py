@@ -9,7 +9,6 @@ import cython
 import numpy as np
 from cython import (
     Py_ssize_t,
-    address,
     bint,
     cast,
     cclass,
@@ -29,7 +28,6 @@ from cython import (
     void,
     with_gil,
 )
-from cython.cimports.libc.string import memcpy
 from numpy.typing import NDArray
 
 __all__ = [
@@ -37,7 +35,6 @@ __all__ = [
     "canonical_rows",
     "collect_rows",
     "copy_places",
-    "copy_texts",
     "count_pairs",
     "estimates",
     "first_alike",
@@ -202,17 +199,6 @@ def gather(codes: Codes, starts: Numbers, lengths: Numbers) -> NDArray[np.int32]
                 found[size] = codes[position]
                 size += 1
     return gathered
-
-
-def copy_texts(codes: Codes, starts: Numbers, texts: Flags, found: uint8s) -> None:
-    """Concatenate the text of each code; text ``c`` is ``texts[starts[c]:starts[c + 1]]``."""
-    size = 0
-    with nogil:
-        for i in range(codes.shape[0]):
-            length = starts[codes[i] + 1] - starts[codes[i]]
-            if length:
-                memcpy(address(found[size]), address(texts[starts[codes[i]]]), length)
-            size += length
 
 
 def collect_rows(

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon._kernels import counting
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
 from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_list_type, is_text_type
@@ -44,7 +43,6 @@ from pdanon.itemsets.lists import (
     to_numpy,
     without_missing,
 )
-from pdanon.itemsets.threads import even_parts, share
 from pdanon.itemsets.validation import check_known, read_list
 
 __all__ = [
@@ -62,7 +60,6 @@ __all__ = [
     "item_texts",
     "join_columns",
     "relabel_rows",
-    "take_items",
 ]
 
 MISSING = ("refuse", "drop")  # treatments of missing items
@@ -190,12 +187,12 @@ class Itemsets:
         With ``dictionary``, items are codes into a dictionary, which saves memory if long texts repeat. Texts
         of more than 1 GiB are always stored so.
         """
-        # Arrow's builder of strings needs twice the size for a moment, and cannot exceed this limit.
+        # Arrow's builder of strings may reserve twice the size, and cannot exceed this limit.
         is_string = pa.types.is_string(self.vocabulary.type)
         if dictionary or (is_string and text_exceeds(self.vocabulary, self.codes, _OFFSET_LIMIT // 2)):
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
         else:
-            items = take_items(self.vocabulary, self.codes)
+            items = self.vocabulary.take(pa.array(self.codes))
         mask = pa.array(self.nulls) if self.nulls.any() else None
         if len(self.codes) <= _OFFSET_LIMIT:
             return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
@@ -295,35 +292,6 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
     if len(codes) * int(lengths.max(initial=0)) <= most:
         return False
     return bool(np.bincount(codes, minlength=len(vocabulary)) @ lengths > most)
-
-
-def take_items(vocabulary: pa.Array, codes: Codes) -> pa.Array:
-    """Return the items of codes; null for -1. Texts are written into a buffer of their size."""
-    # Arrow's ``take`` enlarges its buffer until all texts fit, which takes up to twice their memory.
-    kind, some_missing = vocabulary.type, codes.min(initial=0) < 0
-    if not is_text_type(kind) or not len(codes):
-        return vocabulary.take(pa.array(codes, mask=codes < 0 if some_missing else None))
-    vocabulary = vocabulary.cast(pa.large_string())
-    _, starts, known = vocabulary.buffers()
-    starts = np.frombuffer(starts, np.int64)[vocabulary.offset :][: len(vocabulary) + 1]
-    validity = None
-    if some_missing:  # the text of a missing item is a further, empty one
-        validity = pa.array(codes >= 0).buffers()[1]
-        codes, starts = (
-            np.where(codes < 0, len(vocabulary), codes).astype(np.int32),
-            np.append(starts, starts[-1]),
-        )
-    width = np.int32 if pa.types.is_string(kind) else np.int64
-    ends = np.zeros(len(codes) + 1, width)
-    np.take(np.diff(starts).astype(width), codes, out=ends[1:], mode="clip")  # "raise" would copy
-    np.cumsum(ends, dtype=width, out=ends)
-    known, texts = np.frombuffer(known or b"", np.uint8), np.empty(ends[-1], np.uint8)
-
-    def part(begin: int, end: int) -> None:
-        counting.copy_texts(codes[begin:end], starts, known, texts[ends[begin] : ends[end]])
-
-    share(part, even_parts(ends))
-    return pa.Array.from_buffers(kind, len(codes), [validity, pa.py_buffer(ends), pa.py_buffer(texts)])
 
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:

@@ -23,7 +23,6 @@ from pdanon.itemsets.codes import (
     compact,
     find_items,
     item_texts,
-    take_items,
     text_exceeds,
 )
 from pdanon.itemsets.dtype import number_texts
@@ -182,7 +181,7 @@ def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.Extensio
     # Values are Arrow's, of the type of the labels. Texts of more than 256 MiB in total are a
     # ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
-        return _arrow_column(take_items(labels, targets))
+        return _arrow_column(labels.take(pa.array(targets, mask=targets < 0)))
     codes, used = compact(targets[targets >= 0], labels)
     lines = np.full(len(targets), -1, np.int32)
     lines[targets >= 0] = codes

@@ -16,7 +16,6 @@ from hypothesis import given, strategies as st
 
 import pdanon
 from pdanon.itemsets import Itemsets, SupportIndex, row_loops, threads, timing
-from pdanon.itemsets.codes import take_items
 
 
 @pytest.fixture(autouse=True)
@@ -331,24 +330,6 @@ def test_the_transpose_is_that_of_a_naive_loop(monkeypatch):
         assert starts.tolist() == [0, *np.cumsum(np.bincount(codes, minlength=12)).tolist()]
         assert tids.tolist() == [places[place][1] for place in order]
         assert positions.tolist() == order
-
-
-@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.int64()])
-def test_items_are_those_that_arrow_takes(kind, monkeypatch):
-    monkeypatch.setattr(threads, "_WORTH", 10)
-    items = pa.array(["gone", "", "a", "äöü", "2" * 40, "gone"] if kind != pa.int64() else range(6), kind)[
-        1:5
-    ]
-    rng = np.random.default_rng(0)
-    for codes in (rng.integers(0, 4, 500), rng.integers(-1, 4, 500), np.full(3, -1), np.empty(0, int)):
-        codes = codes.astype(np.int32)
-        expected = items.take(pa.array(codes, mask=codes < 0))
-        for n in (1, 2, 3, 8):
-            pdanon.config(threads=n)
-            found = take_items(items, codes)
-            found.validate(full=True)
-            assert found.equals(expected)
-            assert found.null_count == (codes < 0).sum()
 
 
 def test_small_tables_start_no_thread(monkeypatch):

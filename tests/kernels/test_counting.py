@@ -74,18 +74,6 @@ def test_mark_shortened():
         assert found.astype(bool).tolist() == [len({labels[code] for code in row}) < len(row) for row in sets]
 
 
-def test_copy_texts():
-    for rng in CASES:
-        words = ["", "tea", "rice", "\N{GRINNING FACE}"][: rng.integers(1, 5)]
-        codes = rng.integers(0, len(words), rng.integers(0, 9)).astype(np.int32)
-        texts = [word.encode() for word in words]
-        starts = np.cumsum([0, *map(len, texts)])
-        expected = b"".join(texts[code] for code in codes)
-        found = np.zeros(len(expected), np.uint8)
-        counting.copy_texts(codes, starts, np.frombuffer(b"".join(texts), np.uint8), found)
-        assert found.tobytes() == expected
-
-
 def test_collect_rows():
     """Rows come in two parts. Between them, the table is copied into a larger one."""
     for rng in CASES:
