@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import row_loops
-from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_list_type, is_text_type
+from pdanon.itemsets.dtype import ListArray, as_pandas_writes, is_text_type
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import (
     Codes,
@@ -41,7 +41,6 @@ from pdanon.itemsets.lists import (
     rows_of,
     take_rows,
     to_numpy,
-    without_missing,
 )
 from pdanon.itemsets.validation import check_known, read_list
 
@@ -83,11 +82,13 @@ class Itemsets:
     weights: Numbers | None = None  # number of transactions of each row; by default 1
 
     @classmethod
-    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray, *, repeats: bool = False) -> Itemsets:
+    def from_arrow(
+        cls, lists: pa.Array | pa.ChunkedArray, *, repeats: bool = False, drop_missing: bool = False
+    ) -> Itemsets:
         """Encode an Arrow list array of any layout, slices and chunks: ``list``, ``list_view``, and so on."""
         # Items are of a primitive, string or dictionary type. Refuse items that are null, or have no order or
-        # text. With ``repeats``, rows keep repeated items.
-        codes, offsets, values, nulls = encode(lists)
+        # text. With ``repeats``, rows keep repeated items. With ``drop_missing``, null items are left out.
+        codes, offsets, values, nulls = encode(lists, drop_missing=drop_missing)
         return cls(*relabel_rows(codes, offsets, np.arange(len(values)), values, repeats=repeats), nulls)
 
     @classmethod
@@ -244,8 +245,7 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None, missing: str 
     elif not isinstance(lists, (pa.Array, pa.ChunkedArray)):
         lists = object_lists(lists if isinstance(lists, str) else read_list(lists, "the lists"))
     check_known(missing, MISSING, "treatment of missing items", where="missing")
-    is_kept = missing == "refuse" or not is_list_type(lists.type)
-    itemsets = Itemsets.from_arrow(lists if is_kept else without_missing(lists))
+    itemsets = Itemsets.from_arrow(lists, drop_missing=missing == "drop")
     if index is not None and (not isinstance(index, pd.Index) or len(index) != itemsets.n_rows):
         got = f"{type(index).__name__} for {itemsets.n_rows} rows"
         raise ParameterError("index must be a pandas Index with a label for each row", where="index", got=got)

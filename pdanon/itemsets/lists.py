@@ -60,42 +60,29 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype.name}", hint=hint)
 
 
-def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, Mask]:
+def encode(
+    lists: pa.Array | pa.ChunkedArray, *, drop_missing: bool = False
+) -> tuple[Codes, Offsets, pa.Array, Mask]:
     """Encode lists as unsorted codes, offsets, the values of the codes in any order, and missing rows."""
-    chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
+    # Missing items are refused; with ``drop_missing``, their code is -1.
+    lists = lists if isinstance(lists, pa.ChunkedArray) else pa.chunked_array([lists])
     if not is_list_type(lists.type):
         raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
-    _refuse_damaged(chunks, "its lists are longer than what they hold")
+    _refuse_damaged(lists.chunks, "its lists are longer than what they hold")
     # flatten() skips values under null rows, so these rows must have the length 0.
-    lengths = _concatenate([to_numpy(chunk.value_lengths().fill_null(0)) for chunk in chunks], np.int64)
-    nulls = _concatenate([to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
+    lengths = to_numpy(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
     kind = item_type(lists.type.value_type)
-    parts = [chunk.flatten() for chunk in chunks]
+    parts = [chunk.flatten() for chunk in lists.chunks]
     _refuse_unknown_codes(parts)
     encoded = _reuse_dictionary(parts, kind)
     if encoded is None:
         # In portions, as the codes of a single array would be enlarged to twice their memory.
         whole = [plain(part, kind) for part in parts]
         flat = [part.slice(begin, _PORTION) for part in whole for begin in range(0, len(part), _PORTION)]
-        encoded = _encode_values(pa.chunked_array(flat, type=kind), lengths)
+        encoded = _encode_values(pa.chunked_array(flat, type=kind), lengths, drop_missing)
     codes, values = encoded
     _refuse_damaged([values], "its text is not UTF-8", full=True)
-    return codes, offsets_of(lengths), values, nulls
-
-
-def without_missing(lists: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    """Remove missing items from lists."""
-    chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
-    _refuse_damaged(chunks, "its lists are longer than what they hold")
-    parts = []
-    for chunk in chunks:
-        items = chunk.flatten()
-        present = to_numpy(pc.invert(pc.is_null(items, nan_is_null=True)))
-        before = offsets_of(present)  # number of present items before each one
-        offsets = before[offsets_of(to_numpy(chunk.value_lengths().fill_null(0)))]
-        kept = items.filter(pa.array(present, pa.bool_()))
-        parts.append(pa.LargeListArray.from_arrays(offsets, kept, mask=chunk.is_null()))
-    return pa.chunked_array(parts, pa.large_list(lists.type.value_type))
+    return codes, offsets_of(lengths), values, to_numpy(lists.is_null())
 
 
 def object_lists(rows: Iterable[Any], where: str | None = None) -> pa.Array:
@@ -166,7 +153,7 @@ def plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.add(items, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else items
 
 
-def to_numpy(array: pa.Array) -> NDArray[Any]:
+def to_numpy(array: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Convert an Arrow array to NumPy."""
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
@@ -269,11 +256,13 @@ def _kind(kind: pa.DataType) -> str:
     return str(kind).split("<")[0]
 
 
-def _encode_values(flat: pa.ChunkedArray, lengths: Numbers) -> tuple[NDArray[Any], pa.Array]:
-    """Encode flat values as codes and distinct values. Refuse missing values."""
+def _encode_values(
+    flat: pa.ChunkedArray, lengths: Numbers, drop_missing: bool
+) -> tuple[NDArray[Any], pa.Array]:
+    """Encode flat values as codes and distinct values."""
     missing = pc.is_null(flat, nan_is_null=True)
     first = int(pc.index(missing, True).as_py())
-    if first >= 0:
+    if first >= 0 and not drop_missing:
         raise ItemsetDtypeError(
             "an item is missing (null or NaN)",
             where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
@@ -281,11 +270,13 @@ def _encode_values(flat: pa.ChunkedArray, lengths: Numbers) -> tuple[NDArray[Any
             hint="leave them out: frame['items'] = pdanon.as_itemsets(frame['items'], missing='drop') "
             "(--missing drop); a missing item cannot be protected or published",
         )
+    if first >= 0:
+        flat = pc.if_else(missing, pa.scalar(None, flat.type), flat)
     encoded = flat.dictionary_encode()
     if encoded.num_chunks == 0:
         return np.empty(0, np.int32), pa.array([], flat.type)
-    dictionary = encoded.chunk(encoded.num_chunks - 1).dictionary  # the last one holds all values
-    return _concatenate([to_numpy(chunk.indices) for chunk in encoded.chunks], np.int32), dictionary
+    codes = np.concatenate([to_numpy(chunk.indices.fill_null(-1)) for chunk in encoded.chunks])
+    return codes, encoded.chunk(encoded.num_chunks - 1).dictionary  # the last one holds all values
 
 
 def _reuse_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Codes, pa.Array] | None:
@@ -316,7 +307,3 @@ def _refuse_unknown_codes(parts: Sequence[pa.Array]) -> None:
             if least.as_py() < 0 or most.as_py() >= len(part.dictionary):
                 got = f"codes that are not in a dictionary of {len(part.dictionary)} entries"
                 raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
-
-
-def _concatenate(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
