@@ -210,10 +210,9 @@ def inverse_order(order: NDArray[_Value]) -> NDArray[_Value]:
 
 
 def find_numbers(known: NDArray[Any], wanted: NDArray[Any]) -> Numbers:
-    """Return the first position of each wanted number, which is not negative, among known ones, or -1."""
-    order = np.argsort(known, kind="stable")
-    found = np.append(order, -1)[np.searchsorted(known, wanted, sorter=order)]
-    return np.where(np.append(known, -1)[found] == wanted, found, -1)
+    """Return the first position of each wanted number among known ones, or -1."""
+    found = pc.index_in(pa.array(wanted, pa.int64()), value_set=pa.array(known, pa.int64()))
+    return to_numpy(found.fill_null(-1)).astype(np.int64)
 
 
 def mask_at(n: int, places: NDArray[Any]) -> Mask:
@@ -225,11 +224,8 @@ def mask_at(n: int, places: NDArray[Any]) -> Mask:
 
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     """Return the distinct numbers of an array in ascending order."""
-    # It sorts: since version 2.3 `numpy.unique` hashes first, which is slow if most numbers are distinct.
-    ascending = np.sort(values)
-    is_first = np.ones(len(ascending), np.bool_)
-    np.not_equal(ascending[1:], ascending[:-1], out=is_first[1:])
-    return ascending[is_first]
+    # It sorts: `numpy.unique` alone hashes since version 2.3, which is slow if most numbers are distinct.
+    return np.unique(values, return_counts=True)[0]
 
 
 def number_distinct(values: Numbers, stop: int) -> tuple[Numbers, Numbers]:

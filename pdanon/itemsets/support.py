@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -310,7 +310,7 @@ class SupportIndex:
         if m >= 3:
             # All pairs of a minimal rare itemset of at least 3 items are frequent.
             order, ranked = rest.ranked
-            cliques = ranked.pairs_where(lambda s: s >= k)
+            cliques = ranked.sorted_pairs(k)[:2]
             rows = ranked.distinct()
             exposed = np.zeros(len(rows.weights), np.int32)
             tables += rows._mine_rare(k, m, cliques, exposed, order)
@@ -343,7 +343,7 @@ class SupportIndex:
             exposed = np.zeros(len(self.weights), np.int32)
             self._expose(exposed, itemset_search.mark_items, self.singles < k)
             if m >= 2:
-                rare = ranked._select_pairs(partial(np.greater, k))
+                rare = ranked._select_pairs(ranked.pairs[2] < k)
                 ranked._expose(exposed, itemset_search.mark_pairs, *rare)
             if m >= 3:
                 ranked._expose_larger(k, m, exposed, least)
@@ -363,7 +363,7 @@ class SupportIndex:
         """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none."""
         # The codes of the rows are ranks. ``least`` is a lower bound on the size in each row.
         numbers, rows = self._drop_rare_items(k).number_rows()
-        cliques = self.pairs_where(lambda s: s >= k)
+        cliques = self.sorted_pairs(k)[:2]
         least = least.copy()
         if m > 3:  # no itemset of a row has less support than all its items together
             is_open = mask_at(len(rows.weights), numbers[(least <= m) & (exposed == 0)])
@@ -403,25 +403,26 @@ class SupportIndex:
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
         return order, self.select(order)
 
-    def pairs_where(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
-        """Return the `pairs` whose supports satisfy a condition: ``starts, partners``, partners sorted."""
-        return _sort_partners(*self._select_pairs(wanted), self.n_items)[:2]
-
-    def _select_pairs(self, wanted: Callable[[Numbers], Mask]) -> tuple[Offsets, Codes]:
-        """Return the `pairs` whose supports satisfy a condition, partners in any order."""
-        starts, partners, supports = self.pairs
-        kept = wanted(supports)
+    def _select_pairs(self, kept: Mask) -> tuple[Offsets, Codes]:
+        """Return some of the `pairs`, partners in any order."""
+        starts, partners, _ = self.pairs
         return np.searchsorted(np.flatnonzero(kept), starts), partners[kept]
 
-    def sorted_pairs(self) -> tuple[Offsets, Codes, Numbers]:
-        """Return `pairs` with the partners of each item sorted."""
+    def sorted_pairs(self, least: int = 1) -> tuple[Offsets, Codes, Numbers]:
+        """Return the `pairs` with at least a support, the partners of each item sorted."""
         starts, partners, supports = self.pairs
-        starts, partners, inverted, places = _sort_partners(starts, partners, self.n_items)
+        if least > 1:
+            kept = supports >= least
+            (starts, partners), supports = self._select_pairs(kept), supports[kept]
+        # Transposing twice sorts in linear time.
+        starts, firsts, inverted = row_loops.transpose(partners, starts, self.n_items)
+        starts, partners, places = row_loops.transpose(firsts, starts, self.n_items)
         return starts, partners, supports[inverted[places]]
 
     def rare_partners(self, k: int) -> tuple[Offsets, Codes]:
         """Return the frequent items that each frequent item is rare with, as ``starts, partners``, sorted."""
-        return in_both_directions(*self._drop_rare_items(k)._select_pairs(partial(np.greater, k)))
+        common = self._drop_rare_items(k)
+        return in_both_directions(*common._select_pairs(common.pairs[2] < k))
 
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
@@ -476,14 +477,6 @@ def sizes_beyond_pairs(longest: int, m: int | None) -> Sequence[int | None]:
     if m is not None and m <= 2:
         return ()
     return (None,) if m is None or m >= longest else range(3, m + 1)
-
-
-def _sort_partners(starts: Offsets, partners: Codes, n_items: int) -> tuple[Offsets, Codes, Numbers, Numbers]:
-    """Sort the partners of each item. The previous position of pair i is ``inverted[places[i]]``."""
-    # Transposing twice sorts in linear time.
-    inverted_starts, firsts, inverted = row_loops.transpose(partners, starts, n_items)
-    sorted_starts, sorted_partners, places = row_loops.transpose(firsts, inverted_starts, n_items)
-    return sorted_starts, sorted_partners, inverted, places
 
 
 def in_both_directions(starts: Offsets, partners: Codes) -> tuple[Offsets, Codes]:

@@ -122,7 +122,7 @@ class Remaining:
         used, number = np.unique(labels[order], return_inverse=True)
         of_item = number.ravel().astype(np.int32), offsets_of(np.bincount(covered, minlength=len(items)))
         odds = self.sizes[used, None].astype(np.float64) ** -np.arange(3)
-        index = _keep_codes(self.index, used).distinct()
+        index = self.index.select(used).distinct()
         offsets, one_group = np.arange(0, pairs.size + 1, 2), np.zeros(len(index.weights), np.int64)
         weights = np.ones((len(pairs), 1))
         return estimates(pairs.ravel(), offsets, *of_item, odds, index.rows, one_group, weights)
@@ -241,14 +241,7 @@ def _supports(index: SupportIndex, pairs: Codes) -> Numbers:
     """Return the supports of pairs. They have few items, so only these are transposed to save memory."""
     items, numbers = np.unique(pairs, return_inverse=True)
     offsets = np.arange(0, pairs.size + 1, 2)
-    return _keep_codes(index, items).supports(numbers.astype(np.int32).ravel(), offsets)
-
-
-def _keep_codes(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
-    """Return the same rows with some of their codes only, renumbered."""
-    number = np.full(index.n_items, -1, np.int32)
-    number[codes] = np.arange(len(codes), dtype=np.int32)
-    return index.recode(number, len(codes))
+    return index.select(items).supports(numbers.astype(np.int32).ravel(), offsets)
 
 
 # The names of all losses that a result may have, in the order of tables.

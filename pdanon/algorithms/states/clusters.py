@@ -94,7 +94,7 @@ class _Search:
 
     def __init__(self, index: SupportIndex, k: int, size: int) -> None:
         self._index, self._k, self._size = index, k, size
-        self._cliques = index.pairs_where(lambda supports: supports >= k)[:2]
+        self._cliques = index.sorted_pairs(k)[:2]
         self._order = np.arange(index.n_items, dtype=np.int32)
         steps = np.diff(self._cliques[0]) ** 2
         self.runs = many_parts(offsets_of(steps), _RUNS)

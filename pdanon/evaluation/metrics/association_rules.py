@@ -104,7 +104,7 @@ def _list_frequent(index: SupportIndex, least: int, max_size: int | None, most: 
     nodes: list[tuple[tuple[int, ...], int, list[int]]] = []
     if max_size != 1 and len(found) <= most:
         starts, tids, _ = ranked.transpose
-        pairs, partners = ranked.pairs_where(lambda supports: supports >= least)
+        pairs, partners, _ = ranked.sorted_pairs(least)
         # The rows of an itemset are the bits of an integer.
         masks = (mask_at(len(index.weights), tids[begin:end]) for begin, end in pairwise(starts))
         rows = [int.from_bytes(np.packbits(mask).tobytes()) for mask in masks]
