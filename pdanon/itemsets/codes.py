@@ -157,6 +157,12 @@ class Itemsets:
         wanted = items if isinstance(items, pa.Array) else object_items(list(items))
         return find_items(wanted, self.vocabulary)
 
+    def in_codes_of(self, other: Itemsets) -> Itemsets:
+        """Return the rows with the codes of another column; items that it lacks are left out."""
+        targets = other.lookup(self.vocabulary)
+        codes, offsets, _ = row_loops.recode_rows(self.codes, self.offsets, targets, other.n_items)
+        return replace(self, codes=codes, offsets=offsets, vocabulary=other.vocabulary)
+
     def rename(self, names: dict[str, str], *, repeats: bool = False) -> Itemsets:
         """Replace the texts of some items by other ones."""
         texts = pa.array([names.get(text, text) for text in self.texts()], pa.string())
@@ -173,9 +179,9 @@ class Itemsets:
         rows = relabel_rows(self.codes, self.offsets, targets, vocabulary, repeats=repeats)
         return Itemsets(*rows, self.nulls.copy(), self.weights)
 
-    def keep_items(self, items: Mask) -> Itemsets:
+    def keep_items(self, items: Mask, *, repeats: bool = False) -> Itemsets:
         """Remove all other items from the rows; a row without such an item becomes empty."""
-        return self.recode(np.where(items, np.arange(self.n_items), -1), self.vocabulary)
+        return self.recode(np.where(items, np.arange(self.n_items), -1), self.vocabulary, repeats=repeats)
 
     def relabel(self, occurrences: Codes, vocabulary: pa.Array, *, repeats: bool = False) -> Itemsets:
         """Recode with a new code for each occurrence, instead of one for each item."""
@@ -491,10 +497,7 @@ def encode_visible(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
 def without_items(series: pd.Series[Any], items: pa.Array) -> pd.api.extensions.ExtensionArray:
     """Return a column of lists without some items; other repetitions stay."""
     bags = Itemsets.from_series(series, repeats=True)
-    targets = np.arange(bags.n_items)
-    found = bags.lookup(items)
-    targets[found[found >= 0]] = -1
-    return bags.recode(targets, bags.vocabulary, repeats=True).to_pandas()
+    return bags.keep_items(find_items(bags.vocabulary, items) < 0, repeats=True).to_pandas()
 
 
 def first_copies(vocabulary: pa.Array) -> Numbers:

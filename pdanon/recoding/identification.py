@@ -47,23 +47,14 @@ def draw_subsets(
     """Draw a subset of the items of each given row, uniformly among the subsets of one size."""
     # Rows may repeat. A row of fewer items gives all of them, as with ``size=None``. Itemsets are in the
     # order of the rows, with ascending codes.
-    codes, counts = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-    before = offsets_of(itemsets.lengths[rows])
+    lengths = itemsets.lengths[rows]
+    sizes = lengths if size is None else np.minimum(lengths, size)
+    before, codes = offsets_of(lengths), [np.empty(0, np.int32)]
     for begin, end in many_parts(before, int(before[-1]) // _PART + 1):
-        drawn, lengths = _draw_part(itemsets, rows[begin:end], size, rng)
-        codes.append(drawn)
-        counts.append(lengths)
+        part = itemsets.take(rows[begin:end])
+        codes.append(part.codes[np.sort(draw_places(part.offsets, sizes[begin:end], rng))])
         part_done()
-    return np.concatenate(codes), offsets_of(np.concatenate(counts))
-
-
-def _draw_part(
-    itemsets: Itemsets, rows: Numbers, size: int | None, rng: np.random.Generator
-) -> tuple[Codes, Numbers]:
-    """Draw items of some rows, and return them with their number per row."""
-    whole = itemsets.take(rows)
-    sizes = whole.lengths if size is None else np.minimum(whole.lengths, size)
-    return whole.codes[np.sort(draw_places(whole.offsets, sizes, rng))], sizes
+    return np.concatenate(codes), offsets_of(sizes)
 
 
 def draw_places(offsets: Offsets, sizes: Numbers, rng: np.random.Generator) -> Numbers:
@@ -134,26 +125,19 @@ def _draw_rare_pairs(
 class Sample:
     """The rows of an attacker's sample, as items of the original and as labels of the release."""
 
-    # Items of the sample that are not in the original are ignored. ``own`` are the rows of the original that
-    # the sample consists of, ascending; by default, it has other rows.
+    # The rows have the codes of the original. ``own`` are the rows of the original that the sample consists
+    # of, ascending; by default, it has other rows.
 
-    def __init__(
-        self, itemsets: Itemsets, original: Itemsets, cover: Cover, own: Numbers | None = None
-    ) -> None:
+    def __init__(self, itemsets: Itemsets, cover: Cover, own: Numbers | None = None) -> None:
         self.own = np.empty(0, np.int64) if own is None else own
-        code_of = original.lookup(itemsets.vocabulary)
-        kept = code_of[itemsets.codes] >= 0
-        places = offsets_of(kept)[itemsets.offsets]
-        n_rows, n_labels = len(places) - 1, len(cover.members)
-        codes = code_of[itemsets.codes[kept]]
-        self.items = csr(codes, places, original.n_items)
-        stands = csr(cover.labels, cover.offsets, n_labels)
+        self.items = csr(itemsets.codes, itemsets.offsets, itemsets.n_items)
+        stands = csr(cover.labels, cover.offsets, len(cover.members))
         self.labels = self.items @ stands
         self.labels.data[:] = 1
         self._rows, self._holders = self.labels.tocsc(), self.items.tocsc()
         self._members = stands.tocsc()
         # A label that no row of the sample holds counts half a row.
-        self._shares = np.maximum(np.diff(self._rows.indptr), 0.5) / max(n_rows, 1)
+        self._shares = np.maximum(np.diff(self._rows.indptr), 0.5) / max(itemsets.n_rows, 1)
 
     def members(self, label: int) -> Numbers:
         """Return the items that a label stands for."""
@@ -240,9 +224,9 @@ class Guesses:
 class SampleAttack:
     """An attacker with a sample, and the persons that he attacks in releases of one original."""
 
-    # A sample of None is a random half of the original, for the rows of the other half, and the reverse. A
-    # person is at risk if fewer than k rows of the original hold the m known items; m=None: all items of a
-    # row. ``n`` is the number of persons, and ``at_risk`` the share of rows at risk.
+    # A sample has the codes of the original. None is a random half of it, for the rows of the other half, and
+    # the reverse. A person is at risk if fewer than k rows of the original hold the m known items; m=None:
+    # all items of a row. ``n`` is the number of persons, and ``at_risk`` the share of rows at risk.
 
     def __init__(
         self,
@@ -275,7 +259,7 @@ class SampleAttack:
         cover = Cover.of_mapping(original, published, mapping)
         rows = np.repeat(persons.rows, np.diff(persons.offsets))
         became = became_of(original, published, mapping, groups, rows, persons.codes)
-        samples = [Sample(rows, original, cover, own) for rows, own in self._samples]
+        samples = [Sample(rows, cover, own) for rows, own in self._samples]
         guesses = guess_rows(persons, became, published, samples, self._learned_from)
         deleted = count_deletions(original, published, mapping, cover)
         if deleted is None:

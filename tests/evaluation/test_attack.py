@@ -340,9 +340,8 @@ def _rate_of_all_cases(frame, result, sample, k):
     """The rate that the intervals are to hold: over all persons at risk and all their rare pairs."""
     items, published = (Itemsets.from_series(each["items"]) for each in (frame, result.frame))
     at_risk = persons_at_risk(rows_of(frame), k, 2)
-    known = Sample(
-        Itemsets.from_series(sample["items"]), items, Cover.of_mapping(items, published, result.mapping)
-    )
+    cover = Cover.of_mapping(items, published, result.mapping)
+    known = Sample(Itemsets.from_series(sample["items"]).in_codes_of(items), cover)
     rows = [row for row, pairs in at_risk.items() for _ in pairs]
     pairs = [sorted(items.lookup(sorted(pair)).tolist()) for each in at_risk.values() for pair, _ in each]
     codes = np.array([code for pair in pairs for code in pair], np.int32)

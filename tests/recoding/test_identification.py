@@ -66,10 +66,10 @@ def _samples(rows, sample, is_split, result, items, published):
     if is_split:
         learned_from = np.arange(len(rows)) % 2
         halves = [np.flatnonzero(learned_from != half) for half in (0, 1)]
-        known = [Sample(items.take(half), items, cover, half) for half in halves]
+        known = [Sample(items.take(half), cover, half) for half in halves]
         samples = [rows[1::2], rows[::2]]
     else:
-        known = [Sample(Itemsets.from_series(frame_of(sample)["items"]), items, cover)]
+        known = [Sample(Itemsets.from_series(frame_of(sample)["items"]).in_codes_of(items), cover)]
         samples, learned_from = [sample], np.zeros(len(rows), np.int64)
     texts, names = items.texts(), published.texts()
     members = {name: [texts[code] for code in known[0].members(label)] for label, name in enumerate(names)}

@@ -248,10 +248,8 @@ def _read_control(lists: pd.Series[Any], items: Itemsets, control: pd.DataFrame)
     """Return control rows by the codes of the original, and how many items of each it lacks."""
     given = list_column(check_frame(control, "control"), lists.name)
     rows = Itemsets.from_series(given)
-    code_of = items.lookup(rows.vocabulary)
-    index = SupportIndex.of(rows).recode(code_of, items.n_items)
-    known = Itemsets(index.codes, index.offsets, items.vocabulary, rows.nulls)
-    if not (code_of >= 0).any():
+    known = rows.in_codes_of(items)
+    if not len(known.codes):
         problem = "no control row has an item of the original"
         got = f"{rows.n_rows:,} rows with {rows.n_items:,} items of type {rows.vocabulary.type}"
     elif shared := _count_shared(lists.index, items, given.index, known):

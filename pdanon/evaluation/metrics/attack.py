@@ -346,14 +346,14 @@ def _attack_with_sample(
 
 
 def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets | None, float]:
-    """Return the rows of a sample, None for a split, and the share of occurrences of unknown items."""
+    """Return the rows of a sample by known items, None for a split, and the share of unknown occurrences."""
     if isinstance(given, str):
         check_known(given, ("split",), "sample", where="sample")
         return None, 0.0
     given = check_frame(given, "sample")
     sample = Itemsets.from_series(list_column(given, label))
-    found = items.lookup(sample.vocabulary)[sample.codes] >= 0
-    if not found.any():
+    known = sample.in_codes_of(items)
+    if not len(known.codes):
         got = f"{sample.n_rows:,} rows with {sample.n_items:,} items of type {sample.vocabulary.type}, and "
         got += f"{items.n_items:,} items of type {items.vocabulary.type}"
         hint = "pass other rows of the same kind, with the same items"
@@ -361,7 +361,7 @@ def _read_sample(items: Itemsets, label: Hashable, given: Any) -> tuple[Itemsets
     if rows_fingerprint([sample]) == rows_fingerprint([items]):
         hint = "hold rows back before you anonymize, and pass these; or pass sample='split'"
         warn(ReleaseWarning("the sample is the original: its attacker knows every row", hint=hint))
-    return sample, float(1 - found.mean())
+    return known, 1 - len(known.codes) / len(sample.codes)
 
 
 def check_sample(frame: pd.DataFrame, column: Hashable | None, sample: Any) -> None:

@@ -148,14 +148,14 @@ def check_queried_columns(
 def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
     """Encode the itemsets of the queries with the codes of the original."""
     queried = Itemsets.from_series(wanted)
-    code_of = items.lookup(queried.vocabulary)
-    unknown = code_of[queried.codes] < 0
-    if unknown.any():
-        got = f"{len(np.unique(queried.rows[unknown]))} of {queried.n_rows} queries"
-        got += f" with {int((code_of < 0).sum())} unknown items"
+    found = queried.in_codes_of(items)
+    unknown = int((found.lengths < queried.lengths).sum())
+    if unknown:
+        got = f"{unknown} of {queried.n_rows} queries"
+        got += f" with {queried.n_items - len(np.unique(found.codes))} unknown items"
         hint = "check the spelling and type of the items"
         raise ParameterError("a query has an item that does not occur in the original", got=got, hint=hint)
-    return ItemsetTable(code_of[queried.codes], queried.offsets, np.zeros(queried.n_rows, np.int64))
+    return ItemsetTable.listed(found.codes, found.offsets)
 
 
 # --- Workloads
@@ -581,11 +581,11 @@ def check_absent(queries: pd.DataFrame, present: Itemsets, absent: Hashable) -> 
     if (longest := int(gone.lengths.max(initial=0))) > MOST_ABSENT:
         problem = f"a query may have at most {MOST_ABSENT} absent items"
         raise ParameterError(problem, where="absent", got=f"{longest} items")
-    same = present.lookup(gone.vocabulary)[gone.codes]
-    pairs = present.rows * present.n_items + present.codes
-    both = np.isin(gone.rows * present.n_items + same, pairs) & (same >= 0)
+    shared = gone.in_codes_of(present)
+    pairs, cells = (each.rows * present.n_items + each.codes for each in (present, shared))
+    both = np.isin(cells, pairs)
     if both.any():
-        got = f"{len(np.unique(gone.rows[both]))} of {gone.n_rows} queries"
+        got = f"{len(np.unique(shared.rows[both]))} of {gone.n_rows} queries"
         raise ParameterError("an item is both present and absent in a query", where="absent", got=got)
     return gone
 
