@@ -339,36 +339,30 @@ def infer_rows(
     # may have lost the item: some row did. The probability that a row without the label did depends on its
     # labels, by naive Bayes.
     #
-    # Memory: 16 bytes for each row and known item of some persons. Time: the occurrences of the release for
-    # each known item, and for sets those of `guess_rows`.
-    index, n_known = SupportIndex.of(published), np.diff(persons.offsets)
-    rows, owners = csr(index.codes, index.offsets, published.n_items), np.repeat(persons.rows, n_known)
-    codes, n = persons.codes.astype(np.int64), len(persons.rows)
+    # Time: the occurrences of the release for each known item, and for sets those of `guess_rows`.
+    index, n = SupportIndex.of(published), len(persons.rows)
+    rows = csr(index.codes, index.offsets, published.n_items)
     halves = [(half, rows[half]) for half in (np.flatnonzero(learned_from == i) for i in range(len(samples)))]
     candidates, chances, largest = np.empty(n, np.int64), np.empty(n), np.empty(n)
-    for begin, end in _parts(n_known * published.n_rows):
-        slots = range(persons.offsets[begin], persons.offsets[end])
-        having = {slot: _rows_with(index, labels[slot : slot + 1]) for slot in slots}
-        shown = np.array([slot for slot in slots if len(having[slot])], np.int64)
-        each = np.arange(len(shown)), owners[shown], codes[shown], labels[shown].astype(np.int64)
-        weighed = _weigh([having[slot] for slot in shown.tolist()], *each, rows, samples, learned_from)
-        held = dict(zip(shown.tolist(), weighed, strict=True))
-        for person in range(begin, end):
-            own, total = int(persons.rows[person]), np.zeros(published.n_rows)
-            known = labels[persons.offsets[person] : persons.offsets[person + 1]]
-            for slot in range(persons.offsets[person], persons.offsets[person + 1]):
-                logs = np.full(published.n_rows, -np.inf)
-                if deleted[slot]:
-                    for number, (half, labels_of) in enumerate(halves):
-                        without = own if number != learned_from[own] else None
-                        logs[half] = samples[number].compare(int(codes[slot]), known, labels_of, without)
-                    logs[published.nulls] = logs[having[slot]] = -np.inf
-                    most = logs.max()
-                    logs += np.log(deleted[slot]) - most - np.log(np.exp(logs - most).sum())
-                logs[having[slot]] = held.get(slot, ())
-                total += np.minimum(logs, 0)
-            candidates[person] = np.count_nonzero(total > -np.inf)
-            chances[person], largest[person] = _choose(total, own)
+    for person, own in enumerate(persons.rows.tolist()):
+        slots = slice(*persons.offsets[person : person + 2])
+        known, total = labels[slots], np.zeros(published.n_rows)
+        for item, label, n_lost in zip(persons.codes[slots], known, deleted[slots], strict=True):
+            having = _rows_with(index, label[None])
+            logs = np.full(published.n_rows, -np.inf)
+            if n_lost:
+                for number, (half, labels_of) in enumerate(halves):
+                    without = own if number != learned_from[own] else None
+                    logs[half] = samples[number].compare(int(item), known, labels_of, without)
+                logs[published.nulls] = logs[having] = -np.inf
+                most = logs.max()
+                logs += np.log(n_lost) - most - np.log(np.exp(logs - most).sum())
+            if len(having):
+                each = np.zeros(1, np.int64), persons.rows[[person]], item[None], label[None]
+                logs[having] = _weigh([having], *each, rows, samples, learned_from)[0]
+            total += np.minimum(logs, 0)
+        candidates[person] = np.count_nonzero(total > -np.inf)
+        chances[person], largest[person] = _choose(total, own)
         part_done()
     return Guesses(candidates, chances, largest, "inferred")
 
