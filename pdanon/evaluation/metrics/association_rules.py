@@ -100,7 +100,8 @@ def _mine(
 def _list_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> ItemsetTable:
     """List the itemsets that at least a number of rows contain; stop at some number above ``most``."""
     order, ranked = index.keep_items(index.singles >= least).ranked
-    found = [((item,), int(ranked.singles[item])) for item in np.flatnonzero(ranked.singles).tolist()]
+    items = np.flatnonzero(ranked.singles).tolist()
+    found: list[tuple[tuple[int, ...], int]] = [((item,), int(ranked.singles[item])) for item in items]
     nodes: list[tuple[tuple[int, ...], int, list[int]]] = []
     if max_size != 1 and len(found) <= most:
         starts, tids, _ = ranked.transpose
