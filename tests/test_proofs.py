@@ -310,7 +310,7 @@ FOUND = {
     "rules_to_more_items_are_weaker": ["rules-rare", "ps-rules-suppressed"],
     "the_largest_of_equal_sets_is_surest": ["rho-order", "rho-exact-share", "control-inverted"],
     "groups_leave_a_safe_rest": ["cahd-exact"],
-    "chunks_fit_together": ["disassociate-parts"],
+    "chunks_fit_together": ["kernel-chunks-parts"],
     "regions_share_classes": ["stream-empty", "dask-empty"],
     "equal_rows_have_weights": ["support-rare-exposed"],
     "pieces_are_the_table": [
@@ -362,8 +362,11 @@ def test_the_test_of_a_lemma_finds_the_fault(lemma, name, tmp_path):
     others = ignore_patterns("__pycache__", "benchmarks", "measured")
     for folder in ("pdanon", "tests", "docs"):
         copytree(ROOT / folder, tmp_path / folder, ignore=others)
-    copy2(ROOT / "pyproject.toml", tmp_path)
+    for file in ("pyproject.toml", "build_kernels.py"):
+        copy2(ROOT / file, tmp_path)
     FAULTS[name].apply(tmp_path)
+    if FAULTS[name].is_kernel:
+        subprocess.run([sys.executable, "build_kernels.py"], cwd=tmp_path, check=True, capture_output=True)
     variables = {**environ, "PYTHONPATH": str(tmp_path), "PDANON_EXAMPLES": ""}
     test = f"tests/test_proofs.py::test_lemma_{lemma}"
     command = [sys.executable, "-m", "pytest", "-n", "0", "-m", "", test]
