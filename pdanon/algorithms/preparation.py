@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,6 @@ from pdanon.itemsets.arguments import called_by_name, unknown_method
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.columns import column_labels, is_list_column, label_position
 from pdanon.itemsets.dtype import ListArray, arrow_values, text_column
-from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.lists import Mask, inverse_order
 from pdanon.itemsets.support import SupportIndex, support_ranks
@@ -40,7 +39,7 @@ _HINT = "such as {'age': {'band': 10}, 'items': {'length': 3, 'max_items': 20}}"
 
 
 @holds_tables
-@frozen
+@dataclass(frozen=True, eq=False, slots=True)
 class Prepared:
     """A prepared or reviewed table; made by `prepare`, `keep` and `start_from`.
 
