@@ -67,7 +67,7 @@ from pdanon.itemsets.columns import find_columns, find_quasi, quasi_names
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
-from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, progress_bar
+from pdanon.itemsets.timing import Report, TimeLimitError, assigned, limit_time, progress_bar
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.loss import combination_error, with_measure
@@ -449,13 +449,10 @@ class _Trials:
 
     def try_all(self, ways: Iterable[Step], report: Report) -> None:
         """Try all configurations."""
-        token = WITH_RISK.set(not self._counts_risk_last())
-        try:
+        with assigned(WITH_RISK, not self._counts_risk_last()):
             for step in ways:
                 self.add(step)
                 report(1)
-        finally:
-            WITH_RISK.reset(token)
 
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table."""

@@ -42,7 +42,10 @@ def check(result, original, **known):
 
 @settings(max_examples=examples(40))
 @given(
-    row_lists(longest=6, least=5), st.integers(2, 4), st.integers(1, 3), st.sampled_from(["pcta", "apriori"])
+    row_lists(longest=6, least=5),
+    st.integers(2, 4),
+    st.integers(1, 3),
+    st.sampled_from(["pcta", "apriori", "anonymize"]),
 )
 def test_items(rows, k, m, algorithm):
     frame = frame_of([*rows, *rows])
@@ -54,6 +57,15 @@ def test_items(rows, k, m, algorithm):
     except pdanon.InfeasibleError:
         return
     check(result, frame, k=k, m=m + 1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_of_releases_with_a_larger_k_the_promised_one_counts(visits):
+    frame, *_ = visits
+    result = frame.txanon.anonymize(k=3, m=2, max_loss={"named": 0.1})
+    assert result.parameters["decided_k"] > 3
+    check(result, frame, k=3, m=3)
 
 
 QUASI = st.lists(st.tuples(st.integers(20, 24), st.sampled_from("fm")), min_size=10, max_size=10)
