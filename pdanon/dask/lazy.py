@@ -31,7 +31,7 @@ from pdanon.itemsets.encoded_columns import Reader
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import read_part
 from pdanon.itemsets.memory import returning_unused
-from pdanon.itemsets.validation import check_path, is_uri
+from pdanon.itemsets.validation import FilePath, check_path, is_uri
 from pdanon.recoding.release import Facts, Writer
 from pdanon.recoding.result import Distant
 from pdanon.recoding.unmodified_columns import RecodedColumns, UnmodifiedColumns
@@ -176,7 +176,7 @@ class LazyRelease(Distant):
     local_mapping: dd.DataFrame | None = None
     origin: Origin = field(kw_only=True)
 
-    def to_parquet(self, target: str | os.PathLike[str]) -> tuple[Path | str, ...]:
+    def to_parquet(self, target: FilePath) -> tuple[Path | str, ...]:
         """Write the release to a directory of Parquet files, whole or not at all.
 
         Workers write one file for each partition. Then they read all files again and count the rows at risk.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,6 +23,7 @@ from pdanon.itemsets.codes import Itemsets, find_items
 from pdanon.itemsets.columns import is_list_column, label_position, may_hold_lists, same_label
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
+from pdanon.itemsets.validation import FilePath
 from pdanon.recoding.bounds import Bound, bound_lines
 from pdanon.recoding.counts import (
     choice_lines,
@@ -252,7 +252,7 @@ class Anonymized(Labelled):
     def _publishes_classes(self) -> bool:
         return isinstance(self.guarantee, (SensitiveGroups, DisassociatedKm))
 
-    def save(self, directory: str | os.PathLike[str]) -> None:
+    def save(self, directory: FilePath) -> None:
         """Write the published tables to a new directory, whole or not at all.
 
         Parameters
@@ -312,7 +312,7 @@ class Anonymized(Labelled):
     @called_by_name
     def report(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         original: pd.DataFrame | None = None,
         *,
         tradeoff: pd.DataFrame | None = None,
@@ -385,7 +385,7 @@ class Anonymized(Labelled):
     @called_by_name
     def evidence(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         original: pd.DataFrame | None = None,
         *,
         title: str | None = None,
@@ -395,7 +395,7 @@ class Anonymized(Labelled):
         prepared_by: str | None = None,
         approved_by: str | None = None,
         note: str | None = None,
-        population: pd.DataFrame | str | os.PathLike[str] | None = None,
+        population: pd.DataFrame | FilePath | None = None,
         redact: str = "unpublished",
         independent: bool = False,
         assessment: pd.DataFrame | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -30,7 +29,7 @@ from pdanon.itemsets.codes import encode_visible
 from pdanon.itemsets.columns import find_quasi, quasi_names
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import check_path
+from pdanon.itemsets.validation import FilePath, check_path
 from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
 from pdanon.stream.list_files import ByPerson, ListFiles, by, collapse_files
@@ -61,11 +60,11 @@ def __getattr__(name: str) -> Any:
 
 @called_by_name
 def anonymize(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: FilePath,
+    target: FilePath,
     *,
     column: str | None = None,
-    mapping: str | os.PathLike[str] | None = None,
+    mapping: FilePath | None = None,
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
@@ -171,9 +170,7 @@ def _offer(record: Algorithm) -> None:
     """Add a function for an algorithm, which needs not all rows at once."""
     name = record.name
 
-    def released(
-        source: str | os.PathLike[str], target: str | os.PathLike[str], **parameters: Any
-    ) -> Streamed:
+    def released(source: FilePath, target: FilePath, **parameters: Any) -> Streamed:
         return _release(name, source, target, **parameters)
 
     released.__name__ = released.__qualname__ = name
@@ -185,12 +182,12 @@ def _offer(record: Algorithm) -> None:
 
 def _release(
     algorithm: str | None,
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: FilePath,
+    target: FilePath,
     /,
     *,
     column: str | None = None,
-    mapping: str | os.PathLike[str] | None = None,
+    mapping: FilePath | None = None,
     max_loss: Mapping[str, float] | None = None,
     max_risk: float | None = None,
     drop: Sequence[str] = (),
@@ -225,7 +222,7 @@ def _release(
 
 @called_by_name
 def audit(
-    source: str | os.PathLike[str],
+    source: FilePath,
     guarantee: Guarantee,
     column: str | None = None,
 ) -> Audit:
@@ -282,7 +279,7 @@ def audit(
 
 @called_by_name
 def risk(
-    source: str | os.PathLike[str],
+    source: FilePath,
     column: str | None = None,
     *,
     k: int,
@@ -322,7 +319,7 @@ def risk(
 
 @called_by_name
 def profile(
-    source: str | os.PathLike[str],
+    source: FilePath,
     column: str | None = None,
     *,
     k: int = 5,
@@ -366,8 +363,8 @@ def profile(
 
 @called_by_name
 def attack(
-    source: str | os.PathLike[str],
-    released: str | os.PathLike[str],
+    source: FilePath,
+    released: FilePath,
     mapping: pd.DataFrame,
     column: str | None = None,
     *,
@@ -420,8 +417,8 @@ def attack(
 
 @called_by_name
 def from_long(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
+    source: FilePath,
+    target: FilePath,
     *,
     by: str | Sequence[str],
     item: str,
@@ -490,14 +487,14 @@ def from_long(
     group_lines(source, released, by=by, item=item, keep=keep, **options)
 
 
-def _count_rows(source: str | os.PathLike[str]) -> int | None:
+def _count_rows(source: FilePath) -> int | None:
     """Return the number of rows of files, from their metadata; None if they cannot be read."""
     with suppress(PdanonError):
         return ParquetTree.find(check_path(source, "source")).rows()
     return None
 
 
-def _read_rows(source: str | os.PathLike[str], column: str | None) -> tuple[ListColumns, pd.DataFrame]:
+def _read_rows(source: FilePath, column: str | None) -> tuple[ListColumns, pd.DataFrame]:
     """Return the distinct rows of the list column, and the first rows of the other columns."""
     tree = ParquetTree.find(check_path(source, "source"))
     with expect_unchanged(tree):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,7 +39,7 @@ from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import progress_bar, show_activity
-from pdanon.itemsets.validation import check_path, check_text
+from pdanon.itemsets.validation import FilePath, check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, check_max_loss, recount, release
 from pdanon.recoding.unit_release import UnitLines
@@ -157,7 +156,7 @@ def _recode_groups(
 
 
 @called_by_name
-def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = False) -> ByPerson:
+def by(source: FilePath, unit: str, *, item: str, counts: bool = False) -> ByPerson:
     """Take files of lines by person, where a person has several lines, in any files and row groups.
 
     Parameters
@@ -199,7 +198,7 @@ def by(source: str | os.PathLike[str], unit: str, *, item: str, counts: bool = F
 class ByPerson:
     """Files of lines taken by person; made by `pdanon.stream.by`."""
 
-    def __init__(self, source: str | os.PathLike[str], units: Units) -> None:
+    def __init__(self, source: FilePath, units: Units) -> None:
         self._source, self._units = source, units
 
     __getattr__ = unknown_method("persons have no such method", "pdanon.stream.by(...)")
@@ -207,9 +206,9 @@ class ByPerson:
     @called_by_name
     def anonymize(
         self,
-        target: str | os.PathLike[str],
+        target: FilePath,
         *,
-        mapping: str | os.PathLike[str] | None = None,
+        mapping: FilePath | None = None,
         max_loss: Mapping[str, float] | None = None,
         max_risk: float | None = None,
         drop: Sequence[str] = (),
@@ -292,10 +291,10 @@ class ByPerson:
     def _release(
         self,
         algorithm: str | None,
-        target: str | os.PathLike[str],
+        target: FilePath,
         /,
         *,
-        mapping: str | os.PathLike[str] | None = None,
+        mapping: FilePath | None = None,
         max_loss: Mapping[str, float] | None = None,
         max_risk: float | None = None,
         drop: Sequence[str] = (),
@@ -315,7 +314,7 @@ def _offer(record: Algorithm) -> None:
     """Add a method for an algorithm that recodes the sets of persons."""
     name = record.name
 
-    def released(self: ByPerson, target: str | os.PathLike[str], **given: Any) -> Streamed:
+    def released(self: ByPerson, target: FilePath, **given: Any) -> Streamed:
         return self._release(name, target, **given)
 
     if record.takes_persons:

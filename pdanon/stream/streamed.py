@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -33,7 +32,7 @@ from pdanon.itemsets.columns import counts_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import fits
 from pdanon.itemsets.timing import Report, progress_bar, shows_progress
-from pdanon.itemsets.validation import check_known, check_path, is_uri, read_list
+from pdanon.itemsets.validation import FilePath, check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Writer
 from pdanon.recoding.result import Distant
@@ -207,9 +206,9 @@ def change_error(tree: ParquetTree) -> FormatError:
 
 
 def open_paths(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    mapping: str | os.PathLike[str] | None,
+    source: FilePath,
+    target: FilePath,
+    mapping: FilePath | None,
     drop: Sequence[str],
     *,
     chosen: bool,
