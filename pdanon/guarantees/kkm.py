@@ -109,7 +109,7 @@ class KKm(Model):
         """
         return QuasiClasses.of(frame, self, column).audit()
 
-    def expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
+    def _expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
         """Find the threats in crowds."""
         index, known = crowds.index, (self.k, self.m)
         return CrowdThreats(crowds.small(self.k), partial(index.at_risk, *known), partial(index.rare, *known))
@@ -196,7 +196,7 @@ class KLm(Model):
         """
         return QuasiClasses.of(frame, self, column).audit()
 
-    def expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
+    def _expose(self, crowds: Crowds, *, is_part: bool = False) -> CrowdThreats:
         """Find the threats in crowds; if they are a part of a table, a sensitive item need not occur."""
         hidden = named_labels(crowds.itemsets, self.sensitive, self.mapping, all_occur=not is_part)
         hidden = hidden[crowds.item_of]
@@ -308,7 +308,7 @@ class QuasiClasses:
         positions = find_quasi(frame, guarantee.quasi)
         of_row = equal_rows(frame, positions)
         crowds = Crowds.of(sets, of_row)
-        threats = guarantee.expose(crowds, is_part=is_part)
+        threats = guarantee._expose(crowds, is_part=is_part)
         return cls(guarantee, frame.iloc[:, positions], of_row, sets, crowds, threats)
 
     def audit(self) -> Audit:
