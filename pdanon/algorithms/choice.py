@@ -40,7 +40,14 @@ from pdanon.algorithms.registry import (
 )
 from pdanon.algorithms.relational.quasi import QuasiLike
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
+from pdanon.errors import (
+    IdentifierWarning,
+    InfeasibleError,
+    ParameterError,
+    ReleaseWarning,
+    UselessWarning,
+    one_line,
+)
 from pdanon.guarantees import (
     DisassociatedKm,
     KAnonymity,
@@ -82,6 +89,7 @@ from pdanon.recoding.release import (
     withhold,
 )
 from pdanon.recoding.result import Anonymized, is_refined
+from pdanon.recoding.unmodified_columns import warn_if_identified
 from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
 _SHOWN = (*READABLE, "values", "meaning")
@@ -594,7 +602,8 @@ class _Trials:
 
     def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UselessWarning)  # `outcome` warns of the returned release
+            for of_the_returned in (UselessWarning, IdentifierWarning):  # `outcome` warns of that release
+                warnings.simplefilter("ignore", of_the_returned)
             warnings.filterwarnings("ignore", SHORT, ReleaseWarning)
             if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
@@ -643,6 +652,7 @@ class _Trials:
             self.naming.refuse(self.best, self.reached["named"], self.limit if self.late else None)
             self.best = self.naming.promise(self.best)
         warn_if_useless(self.best.do_not_publish, self.best.guarantee)
+        warn_if_identified(self.best.unmodified, self.best.guarantee, self.best.frame)
         warn_if_short(self.parameters, self.best.guarantee)
         for _, row, result in self.near if len(self.near) > 1 else ():
             least = ", and changes least" if result is self.best else ""

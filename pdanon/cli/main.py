@@ -493,18 +493,24 @@ def _count_files(number: int) -> str:
     return "1 file" if number == 1 else f"{number} files"
 
 
+_TEXT = ("separator", "delimiter", "encoding")  # what text files of an original and of a release share
+
+
 def _verify(arguments: Arguments) -> Outcome:
     """Compare evidence with the files of a release."""
     stored, _ = read_json(arguments.evidence)
     form = form_of(arguments)
-    text: Parameters = {name: getattr(form, name) for name in ("separator", "delimiter", "encoding")}
+    text: Parameters = {name: getattr(form, name) for name in _TEXT}
     if is_text(arguments.release):
         name = stored.guarantee["name"]
         text["types"] = number_types(chunks=name == "DisassociatedKm", groups=name == "SensitiveGroups")
     column = stored.guarantee["column"]
     found = verify(
         arguments.evidence,
-        _with_stored_types(_read_verified(arguments.release, arguments, Form(column=column, **text)), stored),
+        _with_stored_types(
+            _read_verified(arguments.release, arguments, Form(column=column, **text)),
+            stored.tables["release"],
+        ),
         original=_read_original(stored, arguments, form),
         **{name: _read_described(stored, name, getattr(arguments, name)) for name in ("mapping", "classes")},
         independent=arguments.independent,
@@ -537,16 +543,16 @@ def _read_verified(path: str, arguments: Arguments, form: Form) -> pd.DataFrame:
     return read(path if is_uri(path) else Path(path), arguments, form)
 
 
-def _with_stored_types(release: pd.DataFrame, stored: Evidence) -> pd.DataFrame:
-    """Return a release with the types in which columns of text have the fingerprints of the evidence."""
-    hashes = {each["name"]: each.get("fingerprint") for each in stored.tables["release"]["columns"]}
-    for each in describe_table(release)["columns"]:
+def _with_stored_types(table: pd.DataFrame, described: Facts) -> pd.DataFrame:
+    """Return a table with the types in which columns of text have the fingerprints of the evidence."""
+    hashes = {each["name"]: each.get("fingerprint") for each in described["columns"]}
+    for each in describe_table(table)["columns"]:
         name = each["name"]
         if not each["index"] and hashes.get(name) not in (None, each["fingerprint"]):
-            typed = typed_columns(release[name])
+            typed = typed_columns(table[name])
             fitting = (column for column in typed if _hash_of(column) == hashes[name])
-            release = release.assign(**{name: next(fitting, release[name])})
-    return release
+            table = table.assign(**{name: next(fitting, table[name])})
+    return table
 
 
 def _hash_of(column: pd.Series[Any]) -> str:
@@ -557,7 +563,8 @@ def _read_described(stored: Evidence, name: str, path: Path | None) -> pd.DataFr
     """Read a further table of a release, with the columns that the evidence lists."""
     if path is None or name not in stored.tables:
         return _read_mapping(path)
-    return read_columns(path, _column_names(stored.tables[name]))
+    described = stored.tables[name]
+    return _with_stored_types(read_columns(path, _column_names(described)), described)
 
 
 def _risk(arguments: Arguments) -> Outcome:
@@ -581,7 +588,9 @@ def _assess(arguments: Arguments) -> Outcome:
     check_max_risk(arguments.max_risk)
     if planned := _plan(arguments):
         return planned
-    original, release = (read(path, arguments) for path in (arguments.source, arguments.release))
+    form = form_of(arguments)
+    released = Form(column=form.lists, **{name: getattr(form, name) for name in _TEXT})
+    original, release = read(arguments.source, arguments), read(arguments.release, arguments, released)
     others = _read_control(arguments)
     names = ("attacks", "m", "n_attacks", "random_state")
     request: Parameters = {name: getattr(arguments, name) for name in names}

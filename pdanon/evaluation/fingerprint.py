@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import pickle
-import warnings
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.errors import GuaranteeError, IdentifierWarning, PdanonError
+from pdanon.errors import GuaranteeError, PdanonError
 from pdanon.guarantees import DisassociatedKm, SensitiveGroups
 from pdanon.guarantees.kkm import list_labels
 from pdanon.guarantees.sensitive_groups import GROUP
@@ -283,7 +282,7 @@ def own_columns(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | No
 def recount_unmodified(
     frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None, judged: Collection[Hashable]
 ) -> UnmodifiedColumns:
-    """Count again what the unmodified columns of a release identify, without a warning."""
+    """Count again what the unmodified columns of a release identify."""
     *_, added = own_columns(frame, guarantee, column)
     rows = frame.iloc[:, [place for place in range(frame.shape[1]) if place not in added]]
     lists, quasi, _ = own_columns(rows, guarantee, column)
@@ -292,10 +291,7 @@ def recount_unmodified(
     levels = [name for name, *_ in index_levels(rows)]
     known = {label_key(label) for label in (*rows.columns, *rows.index.names, *levels)}
     present = [label for label in judged if label_key(label) in known]
-    with warnings.catch_warnings(
-        action="ignore", category=IdentifierWarning
-    ):  # evidence and reports state the sentences
-        return count_unmodified(rows, lists, guarantee, present, quasi=quasi, private=kept)
+    return count_unmodified(rows, lists, guarantee, present, quasi=quasi, private=kept)
 
 
 def check_release(result: Anonymized, original: pd.DataFrame | None = None) -> list[Hashable]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ColumnError, IdentifierWarning, ItemsetDtypeError
+from pdanon.errors import ColumnError, ItemsetDtypeError
 from pdanon.evaluation.html import (
     Cell,
     count,
@@ -419,8 +418,7 @@ def profile_of(
     columns = [_column(column, each, k) for column, each in zip(series, numbers, strict=True)]
     # In a small table, almost every column looks like an identifier.
     identifiers = [each.column for each in columns if n_rows >= FEW and is_nearly_all(each.unique, n_rows)]
-    with warnings.catch_warnings(action="ignore", category=IdentifierWarning):
-        together = count_unmodified(others, [], KmAnonymity(k, m), identifiers)
+    together = count_unmodified(others, [], KmAnonymity(k, m), identifiers)
     return Profile(
         column=label,
         k=k,

@@ -545,7 +545,7 @@ def read_secret(path: Path) -> bytes:
 def read_links(path: Path, frame: pd.DataFrame, column: str | None) -> pd.DataFrame:
     """Read the links of a release, and check that they are of its rows."""
     links = read_columns(path, _COLUMNS)
-    if not np.array_equal(links["labels"].to_numpy(), _count_labels(frame, column)):
+    if not np.array_equal(links["labels"].astype(str), _count_labels(frame, column).astype(str)):
         hint = "pass the links of each release in the order of the releases; do not reorder rows of a release"
         raise ParameterError("these are the links of other rows", where=str(path), hint=hint)
     return links

@@ -155,6 +155,13 @@ def release_copy(frame: pd.DataFrame, *, replaced: int | None = None) -> pd.Data
     return copy
 
 
+def drop_unused(frame: pd.DataFrame) -> None:
+    """Remove the categories of columns that no row has: they are of rows that were left out before."""
+    for position, dtype in enumerate(frame.dtypes):
+        if isinstance(dtype, pd.CategoricalDtype):
+            frame.isetitem(position, frame.iloc[:, position].cat.remove_unused_categories())
+
+
 def is_missing(row: Any) -> bool:
     """Return whether a Python object stands for a missing row."""
     return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)

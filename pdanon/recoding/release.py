@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -14,12 +13,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import GuaranteeError, IdentifierWarning, InfeasibleError, ParameterError
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints, check_recountable
 from pdanon.guarantees.parameters import DEFAULT_M, check_share
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.columns import drop_unused, find_column
 from pdanon.itemsets.encoded_columns import Gathered, ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
@@ -36,6 +35,7 @@ from pdanon.recoding.unmodified_columns import (
     judged_columns,
     keep_parameter,
     refuse_risk,
+    warn_if_identified,
 )
 from pdanon.recoding.warnings import columns_left, items_left, unanswered, warn_if_short, warn_if_useless
 
@@ -199,7 +199,9 @@ class FrameWriter:
 
     def write(self, decision: Decision[FrameRows]) -> nullcontext[WrittenRows]:
         """Recode the frame."""
-        return nullcontext(decision.rows.write(self.frame, [*self.lists, *self.private]))
+        written = decision.rows.write(self.frame, [*self.lists, *self.private])
+        drop_unused(written.frame)
+        return nullcontext(written)
 
     def n_rows(self, decision: Decision[Any]) -> int:
         """Return the number of rows of the frame."""
@@ -221,9 +223,11 @@ class FrameWriter:
         if not draft.has_rows:
             return UnmodifiedColumns()
         released = draft.frame.iloc[:, : self.frame.shape[1]]  # a release may add a column
-        return count_unmodified(
+        found = count_unmodified(
             released, self.lists, guarantee, judged, quasi=self.quasi, private=self.private
         )
+        warn_if_identified(found, guarantee, released)
+        return found
 
     def result(self, draft: WrittenRows, facts: Facts) -> Anonymized:
         """Return the frame and all facts about it."""
@@ -379,9 +383,7 @@ class NamedBound:
         audit = replace(result.guarantee, k=self.k).audit(result.frame, self.label)  # type: ignore[type-var]
         assert audit.holds, "a support is in (0, k) only if it is in (0, larger k)"
         lists = [find_column(result.frame, self.label)]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IdentifierWarning)  # the release of the promised k had warned
-            unmodified = count_unmodified(result.frame, lists, audit.guarantee, result.unmodified.judged)
+        unmodified = count_unmodified(result.frame, lists, audit.guarantee, result.unmodified.judged)
         return replace(
             result,
             guarantee=audit.guarantee,

@@ -245,23 +245,26 @@ def count_unmodified(
     *,
     quasi: Sequence[int] = (),
     private: Collection[int] = (),
-    rows: int | None = None,
 ) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns identify with all that is published, and warn of any."""
+    """Count the rows that unmodified columns identify with all that is published."""
     # Columns are given by position. ``judged`` are the labels that `judged_columns` returns. ``private``
-    # columns are covered by the guarantee, and not counted. ``rows`` is the number of rows of the whole
-    # table, if the frame holds its first ones.
+    # columns are covered by the guarantee, and not counted.
+    count = partial(_count_published, frame, lists, guarantee, quasi=quasi, private=private)
+    found = count(judged)
+    return replace(found, with_judged=count(())) if judged else found
+
+
+def warn_if_identified(
+    found: UnmodifiedColumns, guarantee: Guarantee, frame: pd.DataFrame, rows: int | None = None
+) -> None:
+    """Warn of rows that the unmodified columns of a released frame identify."""
+    # ``rows`` is the number of rows of the whole table, if the frame holds its first ones.
     #
     # The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
     # and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
     # also given if values cannot be compared.
-    count = partial(_count_published, frame, lists, guarantee, quasi=quasi, private=private)
-    found = count(judged)
-    if judged:
-        found = replace(found, with_judged=count(()))
-    if len(frame) >= FEW and (found.most_below_k or found.incomparable):
+    if found.rows >= FEW and (found.most_below_k or found.incomparable):
         warn(_warning(found, guarantee, frame, rows))
-    return found
 
 
 def _count_published(
@@ -400,7 +403,9 @@ class RecodedColumns(NamedTuple):
             return UnmodifiedColumns()
         quasi, lists, private = (label_positions(first, labels) for labels in self)
         judged = judged_columns(first, [*quasi, *lists, *private], judged)  # their values are known now
-        return count_unmodified(first, lists, guarantee, judged, quasi=quasi, private=private, rows=rows)
+        found = count_unmodified(first, lists, guarantee, judged, quasi=quasi, private=private)
+        warn_if_identified(found, guarantee, first, rows)
+        return found
 
 
 def keep_parameter(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
@@ -549,7 +554,8 @@ def _warning(
     if any(label in found.levels for label in found.telling):
         drop += ", and an index by frame.reset_index(drop=True)"
     review = f"{drop}, or {keep} if they may be published as they are"
-    if len(quasi) == 1 and found.subset_unique == found.rows:  # a number of the person protects nobody
+    # A number of the person protects nobody.
+    if len(quasi) == 1 and [*found.subset] == quasi and found.subset_unique == found.rows:
         protect, review = f"drop it, such as frame.drop(columns={quasi}), ", f"{protect}or {keep}"
     return IdentifierWarning(". ".join(found.sentences(rows)), hint=protect + review)
 

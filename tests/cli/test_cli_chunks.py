@@ -50,6 +50,16 @@ def test_the_clusters_are_written_where_a_file_is_named(run, parts):
     pd.testing.assert_frame_equal(read_parquet("clusters.parquet"), parts.published["classes"])
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_evidence_matches_the_clusters_of_either_form(run, parts, suffix):
+    asked = ("anonymize", "rows.parquet", "again.parquet", "--algorithm", "disassociate", *ASKED)
+    classes = ("--classes", f"clusters.{suffix}")
+    assert run(*asked, *classes, "--evidence", "evidence.json")[0] == 0
+    code, out, err = run("verify", "evidence.json", "--release", "again.parquet", *classes)
+    assert (code, err) == (0, "")
+    assert "classes    matches" in out
+
+
 def test_one_of_them_holds_and_another_does_not(parts):
     assert parts.frame.txanon.audit(pdanon.DisassociatedKm(k=2, m=2)).holds
     assert not parts.frame.txanon.audit(pdanon.DisassociatedKm(k=4, m=None)).holds

@@ -326,6 +326,35 @@ def test_assess_fails_if_a_risk_may_be_above_a_share(run):
     assert "max_risk must be a number in [0, 1]" in run(*asked, "--overwrite", "--max-risk", "2")[2]
 
 
+@pytest.mark.parametrize("form", ["lines", "columns"])
+def test_assess_reads_an_original_in_other_forms(run, form):
+    """The release has lists, however the items of the original are written."""
+    to_parquet(frame_of(ROWS), "lists.parquet")
+    asked = {"lines": ("--by", "id", "--item", "items"), "columns": ("--onehot",)}[form]
+    if form == "lines":
+        table = frame_of(ROWS).explode("items").dropna().rename_axis("id").reset_index()
+    else:
+        table = pd.DataFrame({item: [int(item in row) for row in ROWS] for item in (RICE, SALT, TEA)})
+    table.to_csv("original.csv", index=False)
+    written = run(
+        "anonymize",
+        "original.csv",
+        "out.parquet",
+        "-k",
+        "2",
+        "--algorithm",
+        "pcta",
+        "--mapping",
+        "map.csv",
+        *asked,
+    )
+    assert written[0] == 0
+    released = ("--release", "out.parquet", "--mapping", "map.csv", "--attacks", "linkability")
+    code, out, err = run("assess", "original.csv", *released, *asked)
+    assert code == 0, err
+    assert "linkability" in out
+
+
 def test_audit_of_rules(run):
     """What known items lead to: in files and in parts of files, with threats in a table."""
     Path("rules.csv").write_text(f"known,sensitive\n{RICE},{SALT}\n")

@@ -136,6 +136,17 @@ def test_links_give_the_verdict_of_the_persons(run, released):
     assert len({*numbers}) > 1
 
 
+def test_links_in_csv_are_those_in_parquet(run, released):
+    expected = run(*audit_of("february", "january", "february"))
+    links = [f"{month}-links.parquet" for month in ("january", "february")]
+    for path in links:
+        pd.read_parquet(path).to_csv(path.replace("parquet", "csv"), index=False)
+    asked = [
+        each.replace("links.parquet", "links.csv") for each in audit_of("february", "january", "february")
+    ]
+    assert run(*asked)[:2] == expected[:2]
+
+
 def test_a_shuffled_table_has_the_same_verdict_and_no_key_has_none(run, released):
     lines = pd.read_csv("february.csv", dtype=str).sample(frac=1, random_state=0)
     lines.to_csv("shuffled.csv", index=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 import sys
-import warnings
 from collections import Counter
 from decimal import Decimal
 from itertools import combinations
@@ -14,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import SECRET, frame_of
+from conftest import SECRET, frame_of, rows_of
 from families import ALGORITHMS as ITEM_ALGORITHMS
 from hypothesis import given, settings, strategies as st
 
@@ -22,16 +21,14 @@ import pdanon
 from examples import examples
 from pdanon import ColumnError, IdentifierWarning, KmAnonymity, ParameterError
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified
+from pdanon.recoding.unmodified_columns import UnmodifiedColumns, count_unmodified, warn_if_identified
 
 KM = KmAnonymity(5, 2)
 
 
 def counted(frame, *, k=3, judged=()):
     """What passes, without a word."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)
-        return count_unmodified(frame, [], KmAnonymity(k, 2), judged)
+    return count_unmodified(frame, [], KmAnonymity(k, 2), judged)
 
 
 def hospital(rows=1000):
@@ -332,6 +329,45 @@ def test_labels_that_are_no_words_are_written_as_python_does():
         frame = frame[["items"]]
 
 
+def test_anonymize_warns_once_with_the_numbers_of_the_release_that_it_returns():
+    frame = pdanon.read_parquet(Path(__file__).parents[2] / "examples" / "baskets.parquet")
+    for bound in ({}, {"max_loss": {"named": 0.3}}):  # with a bound, the k of the decision is another one
+        with pytest.warns(IdentifierWarning) as caught:
+            result = pdanon.anonymize(frame, k=5, m=2, **bound)
+        (message,) = [each.message for each in caught if issubclass(each.category, IdentifierWarning)]
+        assert message.what == ". ".join(result.unmodified.sentences())
+        items = [*map(frozenset, rows_of(result.frame))]
+        known = Counter(
+            (store, *pair)
+            for store, row in zip(frame["store"], items, strict=True)
+            for size in (0, 1, 2)
+            for pair in combinations(sorted(row), size)
+        )
+        rare = sum(
+            any(known[store, *pair] < 5 for size in (0, 1, 2) for pair in combinations(sorted(row), size))
+            for store, row in zip(frame["store"], items, strict=True)
+        )
+        assert f"{rare:,} of 2,000 rows" in message.what
+
+
+def test_an_index_that_identifies_is_not_blamed_on_a_column():
+    frame = frame_of([{"a"}] * 30).assign(region=["n", "s"] * 15)
+    frame.index = pd.MultiIndex.from_product([range(5), range(6)])
+    with pytest.warns(IdentifierWarning) as caught:
+        frame.txanon.pcta("items", k=2)
+    assert "reset_index" in caught[0].message.hint
+    assert "drop(columns=['region'])" not in caught[0].message.hint
+
+
+def test_categories_of_rows_left_out_before_are_not_released():
+    frame = frame_of([{"a"}] * 60).assign(ward=pd.Categorical(["n", SECRET, "s"] * 20, ordered=True))
+    frame = frame[frame["ward"] != SECRET].reset_index(drop=True)
+    made = frame.txanon.keep("ward").pcta("items", k=2)
+    assert [*made.frame["ward"].cat.categories] == ["n", "s"]
+    assert made.frame["ward"].tolist() == frame["ward"].tolist()
+    assert SECRET in frame["ward"].cat.categories  # the input is not modified
+
+
 def test_values_are_never_shown():
     frame = frame_of([{"a"}] * 30).assign(name=[f"{SECRET}{n}" for n in range(30)], more=[{SECRET: 1}] * 30)
     with pytest.warns(IdentifierWarning) as caught:
@@ -392,8 +428,9 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
 def test_a_guarantee_without_k_counts_pairs():
     frame = frame_of([{"a"}, {"b"}] * 15).assign(ward=[*range(15)] * 2)
     guarantee = pdanon.LmDiversity(l=2, m=1, sensitive=["a"])
+    found = count_unmodified(frame, [0], guarantee)
     with pytest.warns(IdentifierWarning, match="With ward, .* and 1 released item, fewer than 2 rows match"):
-        found = count_unmodified(frame, [0], guarantee)
+        warn_if_identified(found, guarantee, frame)
     # The sensitive item is not known.
     assert (found.k, found.m, found.items_counted, found.items_below_k) == (2, 1, 30, 15)
 

@@ -27,7 +27,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share, materialize
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
-from pdanon.itemsets.columns import quasi_names, release_copy, with_column
+from pdanon.itemsets.columns import added_label, quasi_names, release_copy, with_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import check_rows
@@ -260,8 +260,8 @@ def _class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]
     columns = released.iloc[first, table.positions].reset_index(drop=True)
     columns.attrs = {}
     # Quasi-identifiers may be called "size" or "group" as well.
-    columns.insert(0, "size", sizes, allow_duplicates=True)
-    columns.insert(0, "group", np.arange(len(columns)), allow_duplicates=True)
+    columns.insert(0, added_label(columns, "size"), sizes, allow_duplicates=True)
+    columns.insert(0, added_label(columns, "group"), np.arange(len(columns)), allow_duplicates=True)
     return columns
 
 
