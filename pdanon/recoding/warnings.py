@@ -83,7 +83,8 @@ def items_left(
     if n_rows < FEW:
         return ""
     judged, kind = _unprotected_items(mapping, guarantee)
-    if isinstance(guarantee, (KmAnonymity, LmDiversity, PrivacyConstraints)) and has_one_label(judged):
+    of_rows = isinstance(guarantee, (KmAnonymity, LmDiversity, PrivacyConstraints)) and judged["group"].any()
+    if of_rows and has_one_label(judged):
         judged = judged.assign(group=0)  # its groups are rows that lose the same items
     if "column" not in mapping:
         return (
@@ -169,12 +170,12 @@ def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tu
 
 def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float], items: str) -> str:
     """Describe a release with almost all occurrences changed, where no pairs can be counted."""
+    pairs, ncp = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "NCP"))
+    if not is_nearly_all(pairs, _MILLION) or ("LM" in loss and 2 * ncp < _MILLION):  # nodes can be counted
+        return ""
     supports = mapping["support"].to_numpy(np.int64)
     changed, total = int(supports[~is_kept(mapping).to_numpy()].sum()), int(supports.sum())
-    pairs, ncp = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "NCP"))
-    if not (total and is_nearly_all(changed, total) and is_nearly_all(pairs, _MILLION)):
-        return ""
-    if "LM" in loss and 2 * ncp < _MILLION:  # nodes can be counted
+    if not (total and is_nearly_all(changed, total)):
         return ""
     return (
         f"{percent(changed / total)} of the occurrences of {items} are changed, and counts are off by "
