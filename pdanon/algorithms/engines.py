@@ -47,7 +47,7 @@ from pdanon.itemsets.mapping import global_mapping, relabel, relabel_by_groups
 from pdanon.itemsets.memory import large_arrays_apart, return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_flag, check_known
-from pdanon.recoding.decision import Decision, ListDecision, no_risk
+from pdanon.recoding.decision import Decision, ListDecision
 from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
 from pdanon.recoding.meaning import level_shares
 from pdanon.recoding.unit_release import (
@@ -108,7 +108,7 @@ def _decide_by_pairs(
         decision = _decide_lists(columns, algorithm, parameters)
         sets = decision.rows.recoding.targets
         # The rows are not those of the table, so the risk beyond the guarantee cannot be counted.
-        return replace(_with_recoder(decision, algorithm), risk=no_risk), sets
+        return replace(_with_recoder(decision, algorithm), risk=None), sets
 
     decision, rounds = decide_in_rounds(counts, fetch, decide_once)
     return replace(decision, rounds=rounds)

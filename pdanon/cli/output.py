@@ -345,7 +345,7 @@ def _print(table: pd.DataFrame) -> None:
 SCHEMA_VERSION = 1
 
 # Fields of results that are tables of the release, are confidential, or may name items of the original.
-_WITHHELD = ("frame", "mapping", "classes", "groups", "parameters", "trace", "frequent")
+_WITHHELD = ("frame", "mapping", "classes", "groups", "parameters", "trace", "frequent", "counted")
 
 
 def document(
@@ -436,7 +436,7 @@ def facts_of_release(result: Anonymized | Streamed) -> Facts:
     lines = headline(result) if isinstance(result, Anonymized) else streamed_lines(result)
     if isinstance(result, Anonymized):
         records = int(class_sizes(result.classes).sum()) if in_chunks(result) else None
-        facts |= {"rows": len(result.frame), "records": records}
+        facts |= {"rows": len(result.frame), "records": records, "risk": result.risk}
     return {**facts, "summary": {name: text for name, text, *_ in lines}}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
@@ -27,14 +27,10 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, codes_of, mapping_table
-from pdanon.recoding.risk import risk_of_lists
+from pdanon.recoding.risk import Counted, risk_of_lists
 
 Rows = TypeVar("Rows")
 Rows_co = TypeVar("Rows_co", covariant=True)
-
-
-def no_risk() -> None:
-    """Return None: there is no attacker beyond the guarantee, or nothing to count."""
 
 
 @frozen
@@ -50,8 +46,7 @@ class Decision(Generic[Rows_co]):
     # steps or merges of the algorithm, or the loss over time if the release was refined
     trace: pd.DataFrame | None = None
     problem: InfeasibleError | None = None  # why the decision is an attempt, which is not released
-    # counts the risk beyond the guarantee as `Attacker.count`; it holds the rows
-    risk: Callable[[], pd.DataFrame | None] = no_risk
+    risk: Counted = None  # beyond the guarantee, as by `Attacker.count`
     tried: pd.DataFrame | None = None  # without a named algorithm, those tried on a sample
     sample: int | None = None  # number of rows of this sample
     levels: pd.DataFrame | None = None  # with a hierarchy then, how near the labels stay

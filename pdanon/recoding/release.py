@@ -24,11 +24,11 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import describe, find_name, is_number, random_generator
-from pdanon.recoding.decision import Decision, WrittenRows, no_risk
+from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.identification import SampleAttack
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.risk import risk_of_lists
+from pdanon.recoding.risk import MOST_ROWS, Counted, risk_of_lists
 from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
     count_unmodified,
@@ -60,7 +60,7 @@ class Facts:
     unmodified: UnmodifiedColumns
     useless: str  # describes what is almost empty; empty if nothing is
     holds: bool
-    risk: pd.DataFrame | None  # beyond the guarantee, if it was counted
+    risk: Counted  # beyond the guarantee
 
     def of_distant(self, rows: int) -> dict[str, Any]:
         """Return the fields of the result of a number of rows in files or partitions."""
@@ -74,7 +74,7 @@ class Facts:
             "tried": decision.tried,
             "sample": decision.sample,
             "levels": decision.levels,
-            "risk": self.risk,
+            "risk": self.risk() if callable(self.risk) else self.risk,
             "rounds": decision.rounds,
             "unmodified": self.unmodified,
         }
@@ -129,11 +129,13 @@ def release(
     # Before the decision, which may take long.
     judged = writer.check_keep(REVIEWED.get() if keep is None else keep)
     decision = decide()
-    risk = decision.risk() if decision.problem is None and WITH_RISK.get() else None
-    parameters = {**decision.parameters, **keep_parameter(judged)}
-    decision = replace(decision, parameters=parameters, risk=no_risk)  # which frees the rows that it holds
-    return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     n_rows = writer.n_rows(decision)
+    risk = decision.risk if decision.problem is None and WITH_RISK.get() else None
+    if callable(risk) and n_rows > MOST_ROWS:
+        risk = risk()
+    parameters = {**decision.parameters, **keep_parameter(judged)}
+    decision = replace(decision, parameters=parameters, risk=None)  # which frees the rows that it holds
+    return_unused()  # Arrow keeps what it freed: too much beside the labels of rows
     with writer.write(decision) as draft:
         items = items_left(decision.mapping, decision.loss, n_rows, decision.guarantee)
         useless = ". ".join(filter(None, (items, writer.columns_left(decision, draft))))
@@ -246,7 +248,7 @@ class FrameWriter:
             facts.useless,
             facts.holds,
             decision.trace,
-            risk=facts.risk,
+            counted=facts.risk,
             bound=decision.bound,
         )
 
@@ -315,7 +317,7 @@ def with_risk(result: Anonymized, original: Itemsets, position: int) -> Anonymiz
     """Add the risk to a release without it, given the original of its list column."""
     targets = np.zeros(original.n_items, np.int64)  # they matter only for items that attackers do not know
     published = SupportIndex.of(Itemsets.from_series(result.frame.iloc[:, position]))
-    return replace(result, risk=risk_of_lists(result.guarantee, original, targets, published))
+    return replace(result, counted=risk_of_lists(result.guarantee, original, targets, published))
 
 
 # --- Persons that an attacker with a sample names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from pdanon.recoding.counts import (
     loss_lines,
     percent,
 )
-from pdanon.recoding.risk import risk_lines
+from pdanon.recoding.risk import Counted, risk_lines
 from pdanon.recoding.unmodified_columns import UnmodifiedColumns
 from pdanon.recoding.views import Explanation, ResultPlots, ThresholdCheck
 from pdanon.recoding.warnings import shortfall, unanswered
@@ -168,11 +168,9 @@ class Anonymized(Labelled):
         missing loss, an almost empty release, an unfinished refinement, or a loss near the lowest.
     cut_short : str
         The part of the search that a time limit ended; empty if the search was completed.
-    risk : pandas.DataFrame or None
-        The share of rows at risk if an attacker knows up to one item more than the guarantee covers, before
-        and after: ``known, rows, counted, singled_out, below_k, singled_out_before, below_k_before``. If
-        ``counted`` is below ``rows``, the shares are those of a random sample. None if the guarantee covers
-        any number of items, or none.
+    counted : callable, pandas.DataFrame or None
+        The table of `risk`, or a function that counts it. It is called at the first access, and when the
+        result is pickled or copied.
     bound : Bound or None
         Refined releases of items, with one label for an item in all rows: a lower bound on the occurrences
         that any release by sets changes. Of `local_suppression`: the same by deletions, and by sets beside
@@ -197,7 +195,7 @@ class Anonymized(Labelled):
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
     cut_short: str = ""
-    risk: pd.DataFrame | None = None
+    counted: Counted = None
     bound: Bound | None = None
     named: float | None = None
     levels: pd.DataFrame | None = None
@@ -289,6 +287,21 @@ class Anonymized(Labelled):
         with new_directory(directory) as draft:
             for name, table in tables.items():
                 to_parquet(table, draft / f"{name}.parquet")
+
+    @property
+    def risk(self) -> pd.DataFrame | None:
+        """The share of rows at risk if an attacker knows up to one item more than the guarantee covers.
+
+        The table has the shares before and after: ``known, rows, counted, singled_out, below_k,
+        singled_out_before, below_k_before``. If ``counted`` is below ``rows``, they are those of a random
+        sample. None if the guarantee covers any number of items, or none.
+        """
+        table = self.counted() if callable(self.counted) else self.counted
+        object.__setattr__(self, "counted", table)
+        return table
+
+    def __getstate__(self) -> list[Any]:
+        return [self.risk if each.name == "counted" else getattr(self, each.name) for each in fields(self)]
 
     @property
     def do_not_publish(self) -> str:

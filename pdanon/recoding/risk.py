@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.counts import percent, wilson_interval
 
-_MOST_ROWS = 10_000  # rows of a sample
+MOST_ROWS = 10_000  # rows of a sample
 _FEW_ROWS = 400  # a share of a smaller sample may be off by 5 percentage points or more
 # A table that is no larger than a sample is counted whole: two counts with this number of steps, about 2 ns
 # each, take a second.
@@ -45,6 +45,9 @@ _STEPS_OF_ALL = 250_000_000
 # Two counts with this number of steps take less than a quarter of this.
 _LEAST_STEPS = 2_000_000
 _STEPS, _STEPS_OF_PAIRS = 10, 4  # for each occurrence, and if at most 2 items are known
+
+# A risk, or what counts it when it is first read. This holds the rows, so they must be few: `MOST_ROWS`.
+Counted: TypeAlias = Callable[[], pd.DataFrame | None] | pd.DataFrame | None
 
 
 @frozen
@@ -77,7 +80,7 @@ class Attacker:
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
         least_size = min(self.covered + 1, most_known)
         work = _steps_for(n_rows, n_occurrences, most_known)
-        chosen = random_generator(None).choice(n_rows, min(n_rows, _MOST_ROWS), replace=False)
+        chosen = random_generator(None).choice(n_rows, min(n_rows, MOST_ROWS), replace=False)
         sizes = after.smallest(chosen, self.k, least_size, most_known, work)
         sizes_before = before.smallest(chosen[: len(sizes)], self.k, 1, most_known, work)
         counted = len(sizes_before)
@@ -95,7 +98,7 @@ class Attacker:
 
 def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
     """Return the number of steps of a count: a small part of the time of the release, or of a second."""
-    least = _STEPS_OF_ALL if n_rows <= _MOST_ROWS else _LEAST_STEPS
+    least = _STEPS_OF_ALL if n_rows <= MOST_ROWS else _LEAST_STEPS
     return max(least, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
 
 

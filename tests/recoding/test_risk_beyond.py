@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import frame_of, promised, row_lists
+from conftest import SECRET, frame_of, promised, row_lists
 from hypothesis import given, settings, strategies as st
 
 import pdanon
 import pdanon.stream
 from examples import examples
 from pdanon.io.datasets import make_baskets
-from pdanon.recoding import counts, risk as module
+from pdanon.recoding import counts, release, risk as module
 from pdanon.recoding.risk import Attacker, hidden_items
 
 SHARES = ["singled_out", "below_k"]
@@ -172,6 +175,32 @@ def test_some_thousand_rows_are_counted_whole():
     assert result.risk["counted"].tolist() == [4000] * 3
     assert "sampled" not in repr(result)
     check(result, frame, k=5, m=3)
+
+
+def test_it_is_counted_once_when_somebody_reads_it():
+    frame = make_baskets(300, 30, random_state=0)[["items"]]
+    first, second = (frame.txanon.pcta(k=3, m=2) for _ in range(2))
+    expected = second.risk
+    assert callable(first.counted)
+    first.frame["items"] = frame["items"] = pdanon.as_itemsets([["other"]] * 300)
+    assert first.risk is first.counted is first.risk
+    pd.testing.assert_frame_equal(first.risk, expected)
+
+
+def test_pickles_and_copies_hold_the_table_and_no_rows():
+    frame = frame_of([{"a", SECRET}, {"a", "b"}, {"a", "b"}, {"b"}] * 2 + [{"a", "c"}])
+    result = frame.txanon.local_suppression(k=3, m=2)
+    assert SECRET not in {*result.frame["items"].explode()}
+    copies = [replace(result, mapping=result.mapping[:0]), copy.copy(result), copy.deepcopy(result)]
+    assert SECRET.encode() not in pickle.dumps(copies[0])
+    for each in (*copies[1:], pickle.loads(pickle.dumps(result))):
+        assert each.counted.equals(result.risk)
+
+
+def test_a_large_table_is_counted_at_once(monkeypatch):
+    monkeypatch.setattr(release, "MOST_ROWS", 299)
+    frame = make_baskets(300, 30, random_state=0)[["items"]]
+    assert isinstance(frame.txanon.pcta(k=3, m=2).counted, pd.DataFrame)
 
 
 @pytest.mark.slow

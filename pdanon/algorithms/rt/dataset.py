@@ -305,6 +305,8 @@ class Dataset:
         tum = self._tum(groups, numbers, float(loss["NCP"]))
         if name := self.transactions.measured_as:
             loss = with_measure(loss, name, tum)
+        released = [column.relabel(recoding.targets, recoding.labels) for column, recoding in recoded]
+        before = self.columns, equal_rows(self.frame, self.table.positions)  # the frame may change later
         return Decision(
             ClassRows(self.table, classes, of_row, recoded),
             self.guarantee.with_mapping(mapping),
@@ -312,7 +314,7 @@ class Dataset:
             loss,
             parameters,
             trace_steps(steps, tum),
-            risk=partial(self._count_risk, classes, recoded),
+            risk=partial(risk_of_classes, self.guarantee, before, (released, classes.of_row)),
         )
 
     def _tum(self, groups: Numbers, numbers: Codes, ncp: float) -> float:
@@ -322,14 +324,6 @@ class Dataset:
             return ncp
         places = (side.itemsets.places(rows) for rows in split_groups(groups))
         return float(sum(side.loss(each, numbers[each]) for each in places) / max(side.most, 1))
-
-    def _count_risk(
-        self, classes: Classes, recoded: Sequence[tuple[Itemsets, Recoding]]
-    ) -> pd.DataFrame | None:
-        """Count the risk beyond the guarantee."""
-        released = [column.relabel(recoding.targets, recoding.labels) for column, recoding in recoded]
-        before = self.columns, equal_rows(self.frame, self.table.positions)
-        return risk_of_classes(self.guarantee, before, (released, classes.of_row))
 
     def _attributes(
         self, recoded: Sequence[tuple[Itemsets, Recoding]], classes: Classes
