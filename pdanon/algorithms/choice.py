@@ -278,7 +278,7 @@ def anonymize(
     described = quasi if isinstance(quasi, Mapping) else {}
     columns = None if described and isinstance(guarantee, Guarantee) else quasi_names(quasi)
     guarantee, column = read_guarantee(guarantee, column, k, m, columns)
-    end = began + check_seconds(time_limit, "time_limit")
+    end = began + check_seconds(time_limit)
     given = {"hierarchy": hierarchy, "utility": utility, "start": EARLIER.get()}
     most = check_max_loss(max_loss, ["named"])
     named = most.pop("named", None)
@@ -756,7 +756,7 @@ def choose(
     if "max_loss" in given:  # from ``max_named`` alone, as bounds on losses are those of the release
         hint = "read the table into memory with pdanon.read_parquet, or leave it out"
         raise ParameterError("a bound on named needs all rows", where="max_named", hint=hint)
-    end = perf_counter() + check_seconds(time_limit, "time_limit")
+    end = perf_counter() + check_seconds(time_limit)
     changing = {name: value for name, value in given.items() if name != "random_state"}
     known = [step for step in _steps(guarantee, changing) if step.algorithm != "refine"]
     known = [step for step in known if ALGORITHMS[step.algorithm].recodes in recodes]

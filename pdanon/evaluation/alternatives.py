@@ -133,7 +133,7 @@ def alternatives(frame: pd.DataFrame, result: Anonymized, *, time_limit: float =
         got, hint = repr(guarantee), "compare releases by pdanon.compare"
         problem = "alternatives are known for KmAnonymity and KKm, and one list column"
         raise ParameterError(problem, where="result", got=got, hint=hint)
-    end = perf_counter() + check_seconds(time_limit, "time_limit")
+    end = perf_counter() + check_seconds(time_limit)
     ways, rows = [*_ways(frame, result, lists[0])], [_row("as it is", result)]
     with (
         progress_bar("alternatives", "releases", len(ways)) as report,

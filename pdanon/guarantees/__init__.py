@@ -136,7 +136,7 @@ def audit(
 def read_seconds(independent: bool, time_limit: float | None) -> float | None:
     """Return the time limit of the independent audit, or None for the other one, which has none."""
     if check_flag(independent, "independent"):
-        return SECONDS if time_limit is None else check_seconds(time_limit, "time_limit")
+        return SECONDS if time_limit is None else check_seconds(time_limit)
     if time_limit is not None:
         hint = "pass independent=True, or omit time_limit"
         raise ParameterError("only the independent audit has a time limit", where="time_limit", hint=hint)

@@ -144,15 +144,11 @@ def read_classes(rows: pa.Table, n_quasi: int) -> Iterator[ClassPart]:
     _, class_of, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
     part_of = ((np.cumsum(sizes) - sizes) // AUDITED)[class_of]
     for number in range(int(part_of.max(initial=0)) + 1):
-        yield _read_part(rows.take(pa.array(np.flatnonzero(part_of == number))))
-
-
-def _read_part(table: pa.Table) -> ClassPart:
-    had_none = None
-    if HAD_NONE in table.column_names:
-        had_none = table.column(HAD_NONE).to_numpy()
-        table = table.drop_columns([HAD_NONE])
-    return ClassPart(to_frame(table), had_none)
+        part, had_none = rows.take(pa.array(np.flatnonzero(part_of == number))), None
+        if HAD_NONE in part.column_names:
+            had_none = part.column(HAD_NONE).to_numpy()
+            part = part.drop_columns([HAD_NONE])
+        yield ClassPart(to_frame(part), had_none)
 
 
 # --- Tables in which a person, the unit of the guarantee, has several rows
@@ -175,25 +171,20 @@ def audit_units(
     table = UnitTable.of(frame, unit, item, column, as_shown=True)
     label = frame.columns[table.column]
     refuse_counts(guarantee, counts)
-    if seconds is not None:
-        return _count_again(guarantee, table, seconds, counts)
-    if not table.others:
-        return guarantee.audit(table.gather(repeats=counts), label)
-    columns = [frame.iloc[:, place] for place in table.others]
-    return audit_rows(guarantee, label, table.rows, columns, counts)
-
-
-def _count_again(guarantee: Guarantee, table: UnitTable, seconds: float, counts: bool) -> Audit:
-    """Return the independent audit of a table that has only units and items."""
+    if seconds is None:
+        if not table.others:
+            return guarantee.audit(table.gather(repeats=counts), label)
+        columns = [frame.iloc[:, place] for place in table.others]
+        return audit_rows(guarantee, label, table.rows, columns, counts)
     if table.others:
         what = "the independent audit of persons covers no other columns"
         hint = "leave out all columns but those of persons and items, or omit independent=True"
         raise ParameterError(what, where="independent", got=f"{len(table.others)} columns", hint=hint)
-    units, items = (table.frame.iloc[:, place] for place in (table.unit, table.column))
+    units, items = (frame.iloc[:, place] for place in (table.unit, table.column))
     rows = items.convert_dtypes() if table.is_long else items
     joined = join_persons(units.tolist(), rows, counts=counts)
-    joined.columns = table.frame.columns[[table.column]]
-    return count_again(joined, guarantee, joined.columns[0], seconds)
+    joined.columns = frame.columns[[table.column]]
+    return count_again(joined, guarantee, label, seconds)
 
 
 def refuse_counts(guarantee: Guarantee, counts: bool) -> None:

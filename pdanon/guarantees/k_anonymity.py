@@ -317,7 +317,14 @@ class KMap(ListModel):
         # lacks a row, or the list column. Exact. The cost is that of auditing the population by
         # `KmAnonymity`.
         itemsets = columns.itemsets
-        people, emptied = self._read_population(columns.label)
+        lists, emptied = list_column(self.population, columns.label), 0
+        if self.mapping is None:
+            people = read_visible(lists)
+        else:
+            items, labels = global_mapping(self.mapping)
+            original = Itemsets.from_series(lists)
+            people = relabel(original, items, labels, missing_as_empty=labels.null_count > 0)
+            emptied = int(np.count_nonzero((people.lengths == 0) & (original.lengths > 0)))
         population, drawn = _draw(itemsets, people)
 
         def list_threats() -> Threats:
@@ -330,16 +337,6 @@ class KMap(ListModel):
         emptied = emptied if emptied < self.k and population.longest else 0
         emptied = min(emptied, drawn.n_rows - drawn.n_non_empty)
         return add_emptied(found.audit(self, itemsets, drawn), emptied, itemsets.n_present, itemsets)
-
-    def _read_population(self, label: Hashable) -> tuple[Itemsets, int]:
-        """Return the population in the form of the release, and the number of its rows that were emptied."""
-        lists = list_column(self.population, label)
-        if self.mapping is None:
-            return read_visible(lists), 0
-        items, labels = global_mapping(self.mapping)
-        original = Itemsets.from_series(lists)
-        recoded = relabel(original, items, labels, missing_as_empty=labels.null_count > 0)
-        return recoded, int(np.count_nonzero((recoded.lengths == 0) & (original.lengths > 0)))
 
 
 def _draw(sample: Itemsets, people: Itemsets) -> tuple[SupportIndex, SupportIndex]:

@@ -96,11 +96,11 @@ def least_share(count: int, n: int) -> float:
     return -(-count * 10**4 // n) / 10**4
 
 
-def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
+def check_seconds(value: Any, *, zero: bool = False) -> float:
     """Check a time limit: a number of seconds above 0, or of at least 0 with ``zero``."""
     if not is_number(value) or not (value >= 0 if zero else value > 0):
-        least = "of at least 0" if zero else "above 0"
-        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=describe(value))
+        problem = f"time_limit must be a number of seconds {'of at least 0' if zero else 'above 0'}"
+        raise ParameterError(problem, where="time_limit", got=describe(value))
     return float(value) if value < _LONGEST_TIME else inf
 
 

@@ -201,7 +201,12 @@ def requested_guarantee(
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
     if rules is not None or c is not None:
-        _check_rules(rules, c, alone=not quasi and constraints is None)
+        if rules is None or c is None:
+            hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"
+            raise ParameterError("rules and c go together", where="rules", hint=hint)
+        if quasi or constraints is not None:
+            hint = "leave constraints out, and give the columns of quasi another role"
+            raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)
         check_m_omitted(m, "rules")
         return PSRules(rules=rules, k=k, c=c)
     if constraints is not None:
@@ -213,13 +218,3 @@ def requested_guarantee(
             raise ParameterError(problem, where="m", hint="leave it out")
         return KAnonymity(k, quasi=quasi)
     return KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
-
-
-def _check_rules(rules: Any, c: float | None, *, alone: bool) -> None:
-    """Check that rules and c are given together, and alone: they cover no other columns or constraints."""
-    if rules is None or c is None:
-        hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"
-        raise ParameterError("rules and c go together", where="rules", hint=hint)
-    if not alone:
-        hint = "leave constraints out, and give the columns of quasi another role"
-        raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)

@@ -152,18 +152,18 @@ class PSRules(ListModel):
             refuse_members(published, self.rules.known_items, None, _UNMAPPED)
         if isinstance(self.rules, AllRules):
             return self._recount_all(published, is_sensitive, self.rules)
-        return self._recount_listed(published, self.rules)
-
-    def _recount_listed(self, published: Itemsets, rules: Rules) -> Audit:
-        antecedents, numbers = rules.antecedents()
+        antecedents, numbers = self.rules.antecedents()
         known = generalize_itemsets(antecedents, published, self.mapping, "rule")
         # The additional last item is in no row: it stands for labels that no row contains.
-        rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
+        n_items, sensitive = published.n_items + 1, self.rules.sensitive
+        rows = SupportIndex(published.codes, published.offsets, n_items, published.weights)
         supports = rows.supports(known.codes, known.offsets)
         # If all known items are suppressed, the row of the person is any row that is not missing.
         supports[known.lengths == 0] = published.n_present
-        known = replace(known, supports=supports)
-        broken = self._find_broken(rows, known, numbers, _sensitive_table(rules.sensitive, published))
+        codes = published.lookup(sensitive.vocabulary)
+        codes[codes < 0] = published.n_items
+        inferred = ItemsetTable.listed(*canonical_rows(codes[sensitive.codes], sensitive.offsets, n_items))
+        broken = self._find_broken(rows, replace(known, supports=supports), numbers, inferred)
         return self._verdict(published, broken)
 
     def _verdict(self, published: Itemsets, broken: _Broken) -> Audit:
@@ -257,14 +257,6 @@ class _Broken:
         return table
 
 
-def _sensitive_table(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
-    """Encode the sensitive items of each rule; a suppressed item gets the additional last code."""
-    codes = published.lookup(sensitive.vocabulary)
-    codes[codes < 0] = published.n_items
-    rows = canonical_rows(codes[sensitive.codes], sensitive.offsets, published.n_items + 1)
-    return ItemsetTable.listed(*rows)
-
-
 def _ranks(table: ItemsetTable) -> Numbers:
     """Return the rank of each itemset by size, then by codes; equal itemsets have equal ranks."""
     order = replace(table, supports=np.arange(len(table))).ordered().supports
@@ -356,9 +348,8 @@ class AllRules:
             refuse_both(self.public, self.sensitive)
         if self.sensitive.ranges or self.known_items.ranges:
             hint = "create the rules with pdanon.constraints.ps_rules(frame, public, sensitive, m)"
-            raise ParameterError(
-                "which rules a range stands for depends on the data", where="rules", hint=hint
-            )
+            problem = "which rules a range stands for depends on the data"
+            raise ParameterError(problem, where="rules", hint=hint)
 
     def __len__(self) -> int:
         if self.public is None:

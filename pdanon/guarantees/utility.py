@@ -6,7 +6,7 @@ Information Systems 28, 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
@@ -195,22 +195,18 @@ def from_rules(rules: Any, items: Iterable[Any]) -> pd.DataFrame:
     2  salt      0
     3   tea      2
     """
-    distinct, sides = _distinct(items), _sides(rules)
-    as_itemsets(sides)  # raises if the items are of several types
-    named = set(chain.from_iterable(sides))
+    distinct = _distinct(items)
+    hint = "pass the table of pdanon.metrics.patterns.rules, or pairs of lists: [(['rice'], ['tea'])]"
+    sides = chain(*rule_sides(rules, ("antecedent", "consequent"), hint))
+    lists = [read_list(side, "rules", hint, "a list of items") for side in sides]
+    as_itemsets(lists)  # raises if the items are of several types
+    named = set(chain.from_iterable(lists))
     if unknown := len(named.difference(distinct)):
         got = f"{unknown} of {len(named)} items of the rules"
         hint = "check the spelling and type of the items"
         raise ParameterError("a rule has an item that does not occur", where="rules", got=got, hint=hint)
     alone = distinct.isin(named).to_numpy(np.bool_)
     return pd.DataFrame({"item": distinct, "block": np.where(alone, np.cumsum(alone), 0)})
-
-
-def _sides(rules: Any) -> list[list[Any]]:
-    """Return the antecedents and the consequents of rules."""
-    hint = "pass the table of pdanon.metrics.patterns.rules, or pairs of lists: [(['rice'], ['tea'])]"
-    sides = chain(*rule_sides(rules, ("antecedent", "consequent"), hint))
-    return [read_list(side, "rules", hint, "a list of items") for side in sides]
 
 
 def partition(utility: Any) -> pd.DataFrame:
@@ -221,9 +217,11 @@ def partition(utility: Any) -> pd.DataFrame:
     if repeated:
         got = f"{repeated} of {blocks.n_items} items are in several blocks"
         raise ParameterError("blocks must be disjoint", where="utility", got=got)
-    numbers = _numbers(names)[blocks.rows]
+    # Labels stay if they are integers. Others become numbers: they may contain an item.
+    are_numbers = all(is_integer(name) and abs(name) < 2**63 for name in names)
+    numbers = np.array(names if are_numbers else range(len(names)), np.int64)
     items = pd.arrays.ArrowExtensionArray(blocks.vocabulary.take(pa.array(blocks.codes)))
-    return pd.DataFrame({"item": items, "block": numbers})
+    return pd.DataFrame({"item": items, "block": numbers[blocks.rows]})
 
 
 def item_blocks(blocks: pd.DataFrame | None, items: pa.Array) -> Numbers:
@@ -286,7 +284,7 @@ def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
     return pd.Series(list(dict.fromkeys(known)), name="item")
 
 
-def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
+def _labels_and_lists(utility: Any) -> tuple[list[Any], list[Any]]:
     """Return the labels and the items of the blocks."""
     if isinstance(utility, pd.DataFrame):
         check_columns(utility, ("item", "block"), "blocks", "utility", _HINT)
@@ -302,9 +300,3 @@ def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
         raise ParameterError("utility must be blocks of items", got=type(utility).__name__, hint=_HINT)
     lists = read_list(utility, "utility", _HINT)
     return list(range(len(lists))), lists
-
-
-def _numbers(names: list[Any]) -> Numbers:
-    """Return the labels of blocks if these are integers, otherwise numbers: a label may contain an item."""
-    own = all(is_integer(name) and abs(name) < 2**63 for name in names)
-    return np.array(names if own else range(len(names)), np.int64)

@@ -96,7 +96,8 @@ class Audit:
     def _repr_html_(self) -> str:
         verdict: tuple[Verdict, str] = ("holds", "The guarantee holds.")
         if not self.holds:
-            verdict = ("broken", f"The guarantee does not hold: {_rows(self.rows_at_risk)} at risk.")
+            rows = "1 row is" if self.rows_at_risk == 1 else f"{self.rows_at_risk:,} rows are"
+            verdict = ("broken", f"The guarantee does not hold: {rows} at risk.")
         return card("Audit", [("guarantee", repr(self.guarantee)), *self._series()], verdict=verdict)
 
     def __repr__(self) -> str:
@@ -116,10 +117,6 @@ class Audit:
 
 Reasons: TypeAlias = str | NDArray[np.str_]  # one for all threats, or one for each
 Threats: TypeAlias = tuple[ItemsetTable, Reasons]
-
-
-def _rows(number: int) -> str:
-    return "1 row is" if number == 1 else f"{number:,} rows are"
 
 
 def threat_table(

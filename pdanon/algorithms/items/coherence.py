@@ -301,7 +301,7 @@ def decide(
 ) -> ListDecision:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
-    seconds = check_seconds(time_limit, "time_limit", zero=True)
+    seconds = check_seconds(time_limit, zero=True)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     _check_budget(parts, guarantee)
     losses, unit = item_losses(loss, parts.itemsets, parts.index.singles, ~parts.is_private)

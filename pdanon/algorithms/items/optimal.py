@@ -321,7 +321,7 @@ def decide(
     start: Any = None,
 ) -> ListDecision:
     """Decide the node of each item, and bound how much less another decision could lose."""
-    seconds = check_seconds(time_limit, "time_limit", zero=True)
+    seconds = check_seconds(time_limit, zero=True)
     check_flag(suppress, "suppress")
     task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=suppress)
     if suppress:

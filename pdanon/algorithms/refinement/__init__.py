@@ -187,7 +187,7 @@ def _refine(
 ) -> Anonymized:
     """Refine a release, as `refine`."""
     started = time.perf_counter()
-    clock = Clock(started, None if limit is None else check_seconds(limit, "time_limit"))
+    clock = Clock(started, None if limit is None else check_seconds(limit))
     refined = _select_refinement(result)
     loss = _default_loss(refined, result) if loss is None else check_loss(loss)
     position = recoded_column(original, result)

@@ -197,7 +197,7 @@ def _record(name: Any) -> Algorithm:
 _CHECKS: dict[str, Callable[[Any], object]] = {
     "parts": partial(check_count, name="parts", least=1),
     "max_suppressed": partial(check_share, name="max_suppressed"),
-    "time_limit": partial(check_seconds, name="time_limit", zero=True),
+    "time_limit": partial(check_seconds, zero=True),
 }
 
 

@@ -114,7 +114,7 @@ def bound(
     """
     loss = find_name(loss, LOSSES, "loss with a lower bound", where="loss")
     kind = find_name(kind, ("sets", "deletions"), "kind of releases with a lower bound", where="kind")
-    seconds = check_seconds(time_limit, "time_limit")
+    seconds = check_seconds(time_limit)
     result = guarantee if isinstance(guarantee, Anonymized) else None
     if result is not None:
         if k is not None or column is not None or not isinstance(m, DefaultNumber):
