@@ -75,6 +75,7 @@ from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
 from pdanon.itemsets.timing import Report, TimeLimitError, assigned, limit_time, progress_bar
+from pdanon.itemsets.validation import Seed
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
 from pdanon.recoding.loss import combination_error, with_measure
@@ -149,7 +150,7 @@ def anonymize(
     loss: str | Callable[[pd.DataFrame, Anonymized], float] | Any = None,
     max_loss: Mapping[str, float] | None = None,
     time_limit: float = 60,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Anonymize under a guarantee, with the algorithm that loses least.
 

@@ -10,7 +10,6 @@ from functools import partial, wraps
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.engines import SAMPLE, needs_quasi, plan
@@ -31,6 +30,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
+from pdanon.itemsets.validation import Seed
 from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.unmodified_columns import RecodedColumns
 
@@ -331,7 +331,7 @@ def attack(
     mapping: pd.DataFrame | None = None,
     m: ItemLimit = 2,
     n: int = 1000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Attack:
     """Simulate attacks on a release of a Dask DataFrame.
 

@@ -30,7 +30,7 @@ from pdanon.itemsets.validation import check_count, format_positions
 _MOST = 2**31 - 1  # sums of efforts fit into 63 bits
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@frozen
 class Efforts:
     """The effort of learning that a person has an item; 1 for items that are not listed."""
 

@@ -29,7 +29,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, from_matrices
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
+from pdanon.itemsets.validation import MOST_DRAWN, Seed, check_count, random_generator
 
 __all__ = ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]
 
@@ -193,7 +193,7 @@ def pairs(
     share: float,
     column: Hashable | None = None,
     *,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> pd.Series[Any]:
     """List all pairs of a random share of the items.
 
@@ -256,7 +256,7 @@ def random(
     sizes: int | Mapping[int, float] = 2,
     column: Hashable | None = None,
     *,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> pd.Series[Any]:
     """Draw distinct itemsets that occur.
 

@@ -31,6 +31,7 @@ from pdanon.itemsets.codes import (
     item_texts,
 )
 from pdanon.itemsets.dtype import number_texts
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, distinct, offsets_of, to_numpy
 from pdanon.itemsets.mapping import global_mapping, is_kept, label_members, mapping_labels, mapping_values
 from pdanon.itemsets.support import ItemsetTable
@@ -45,7 +46,7 @@ _FILE_HINT = (
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
 
 
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
+@frozen
 class NamedItems:
     """The distinct items of a parameter, with their positions."""
 

@@ -22,6 +22,7 @@ from pdanon.itemsets.lists import Numbers, inverse_order, mask_at, offsets_of, r
 from pdanon.itemsets.table_hints import is_onehot
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
+    Seed,
     check_count,
     check_frame,
     describe,
@@ -48,7 +49,7 @@ def make_baskets(
     *,
     mean_length: float = 6.0,
     patterns: int = 1000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> pd.DataFrame:
     """Make a frame of baskets with correlated items and few popular ones.
 
@@ -128,7 +129,7 @@ def draw_private(
     column: Hashable | None = None,
     *,
     delta: float,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> tuple[pd.DataFrame, list[Any]]:
     """Draw public and private items, as in the experiments on coherence.
 
@@ -189,7 +190,7 @@ def draw_private(
 
 
 @takes_tables
-def like(frame: pd.DataFrame, *, random_state: int | np.random.Generator | None = None) -> pd.DataFrame:
+def like(frame: pd.DataFrame, *, random_state: Seed = None) -> pd.DataFrame:
     """Make a synthetic table of the same shape, in which no value of the original occurs.
 
     It shows a defect to others without real rows. It has no guarantee: do not publish it as a release.

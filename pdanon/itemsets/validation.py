@@ -20,6 +20,7 @@ from pdanon.errors import ParameterError, did_you_mean
 from pdanon.itemsets.table_hints import frame_hint
 
 FilePath: TypeAlias = str | os.PathLike[str]
+Seed: TypeAlias = int | np.random.Generator | None  # of random numbers; None is `DEFAULT_SEED`
 
 _Kind = TypeVar("_Kind")
 DEFAULT_SEED = 0  # of a call without random_state=

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.engines import needs_quasi, plan, recodes_lists
@@ -29,7 +28,7 @@ from pdanon.itemsets.codes import encode_visible
 from pdanon.itemsets.columns import find_quasi, quasi_names
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import FilePath, check_path
+from pdanon.itemsets.validation import FilePath, Seed, check_path
 from pdanon.recoding.release import check_max_loss, release
 from pdanon.recoding.unmodified_columns import RecodedColumns, check_max_risk
 from pdanon.stream.list_files import ByPerson, ListFiles, by, collapse_files
@@ -370,7 +369,7 @@ def attack(
     *,
     m: ItemLimit = 2,
     n: int = 1000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Attack:
     """Simulate attacks on a release of Parquet files that do not fit into memory.
 

@@ -30,7 +30,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, ranks_of
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import random_generator
+from pdanon.itemsets.validation import Seed, random_generator
 from pdanon.recoding.bounds import bound_deletions
 from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppress
 from pdanon.recoding.recoding import Recoding, number_changes
@@ -56,7 +56,7 @@ def local_suppression(
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     hierarchy: HierarchyLike | None = None,
     deletion_price: float | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Anonymize by deleting or generalizing single occurrences of items, in the rows that need it.
 

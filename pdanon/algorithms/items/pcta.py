@@ -32,7 +32,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_flag
+from pdanon.itemsets.validation import Seed, check_flag
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -206,7 +206,7 @@ def pcta(
     m: ItemLimit = DEFAULT_M,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
 
@@ -410,7 +410,7 @@ def coat(
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
 

@@ -26,7 +26,7 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_flag, check_known, format_positions, random_generator
+from pdanon.itemsets.validation import Seed, check_flag, check_known, format_positions, random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -162,7 +162,7 @@ def ps_rules(
     how: str = "tree",
     sample: float | None = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
 

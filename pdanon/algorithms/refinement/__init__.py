@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.refinement.deletions import refine_deletions
@@ -20,6 +19,7 @@ from pdanon.guarantees.parameters import check_seconds
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.timing import Clock, show_activity
+from pdanon.itemsets.validation import Seed
 from pdanon.recoding.result import Anonymized, recoded_column
 
 __all__ = ["refine"]
@@ -33,7 +33,7 @@ def refine(
     loss: str | Mapping[Any, float] | pd.Series[float] | None = None,
     hierarchy: HierarchyLike | None = None,
     time_limit: float | None = None,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Lower the loss of a release step by step, and keep its guarantee.
 
@@ -168,7 +168,7 @@ def refine_quickly(
     original: pd.DataFrame,
     result: Anonymized,
     loss: str,
-    random_state: int | np.random.Generator | None,
+    random_state: Seed,
     hierarchy: HierarchyLike | None = None,
 ) -> Anonymized:
     """Refine as `refine`, but anneal many items only once, and very many in fewer sweeps."""

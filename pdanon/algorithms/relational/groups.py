@@ -20,6 +20,7 @@ from pdanon.guarantees import KAnonymity
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Numbers
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import Seed
 from pdanon.recoding.result import Anonymized
 
 # --- Mondrian: cut the table in two, and each part again, while every part keeps k rows
@@ -138,7 +139,7 @@ def cluster(
     *,
     k: int,
     quasi: QuasiLike,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Cluster rows around random seeds, and generalize each cluster.
@@ -218,7 +219,7 @@ def k_member(
     *,
     k: int,
     quasi: QuasiLike,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
     max_suppressed: float = 0,
 ) -> Anonymized:
     """Grow clusters of k rows, one row at a time, and generalize each.

@@ -19,7 +19,7 @@ from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import check_count
+from pdanon.itemsets.validation import Seed, check_count
 from pdanon.recoding.result import Anonymized
 
 # --- Relational first: clusters by the quasi-identifiers, then the items of each cluster
@@ -35,7 +35,7 @@ def rfirst(
     quasi: QuasiLike,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Anonymized:
     """Anonymize the quasi-identifiers first, then the items of each class.
 

@@ -32,7 +32,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import Floats, offsets_of
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import find_name
+from pdanon.itemsets.validation import Seed, find_name
 from pdanon.recoding.result import Anonymized
 
 # --- Merges of clusters of rows, and their cost in quasi-identifiers (Rum) and transactions
@@ -271,7 +271,7 @@ def rum_bound(
     rum: str = "NCP",
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
     block_rows: int | None = None,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the quasi-identifiers.
@@ -439,7 +439,7 @@ def tum_bound(
     rum: str = "NCP",
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
     block_rows: int | None = None,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items, with a bound on the loss of the items.

@@ -31,6 +31,7 @@ from pdanon.itemsets.threads import many_parts
 from pdanon.itemsets.timing import part_done, show_activity
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
+    Seed,
     check_count,
     check_frame,
     check_known,
@@ -76,7 +77,7 @@ def assess(
     attacks: Sequence[str] | None = None,
     m: int = DEFAULT_M,
     n_attacks: int = 2000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Assessment:
     """Measure singling out, linkability, inference and membership by attacks on original and control rows.
 

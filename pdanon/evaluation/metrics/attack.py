@@ -23,7 +23,14 @@ from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import show_activity
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, check_known, random_generator
+from pdanon.itemsets.validation import (
+    MOST_DRAWN,
+    Seed,
+    check_count,
+    check_frame,
+    check_known,
+    random_generator,
+)
 from pdanon.recoding.counts import percent, wilson_interval
 from pdanon.recoding.identification import SampleAttack, count_candidates, draw_subsets
 from pdanon.recoding.recoding import became_of
@@ -169,7 +176,7 @@ def attack(
     k: int | None = None,
     m: ItemLimit = 2,
     n: int = 1000,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> Attack:
     """Simulate attacks on a release, by an attacker who guesses at random or learns from a sample.
 
@@ -427,7 +434,7 @@ def attack_itemsets(
     *,
     m: ItemLimit,
     n: int,
-    random_state: int | np.random.Generator | None,
+    random_state: Seed,
 ) -> Attack:
     """Simulate attacks as `attack`, on columns of distinct rows with weights, and a global mapping."""
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)

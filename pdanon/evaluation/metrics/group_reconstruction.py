@@ -16,7 +16,7 @@ from pdanon.itemsets.codes import Itemsets, Numbers, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.libraries import takes_tables
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, random_generator, read_list
+from pdanon.itemsets.validation import MOST_DRAWN, Seed, check_count, check_kind, random_generator, read_list
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of, other_frame
 
@@ -32,7 +32,7 @@ def reconstruction_error(
     queries: Iterable[tuple[Any, Iterable[Any]]] | None = None,
     n: int = 100,
     size: int = 4,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
 ) -> pd.DataFrame:
     """Measure the divergence of the expected from the true distribution of sensitive items.
 
