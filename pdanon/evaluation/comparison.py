@@ -495,21 +495,18 @@ def _table(tasks: list[Task], rows: list[Row], losses: list[str] | None, further
         losses = [name for name in LOSSES if any(name in row for row in rows)]
     table = pd.DataFrame({name: text_column([getattr(task, name) for task in tasks]) for name in _NAMING})
     for key in shown:
-        table[key] = _typed_array([task.shown.get(key, pd.NA) for task in tasks])
+        values = [task.shown.get(key, pd.NA) for task in tasks]
+        types = {type(value) for value in values if value is not pd.NA}
+        if types == {bool} or types <= {int, float}:
+            table[key] = pd.array(values)
+        else:
+            table[key] = text_column([value if value is pd.NA else str(value) for value in values])
     figures: dict[str, Any] = dict.fromkeys((*losses, *further), "float64")
     kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean"}
     for name, kind in kinds.items():
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)
     table["reason"] = text_column([row.get("reason") for row in rows])
     return table
-
-
-def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
-    """Convert the values of a parameter to an array of one type, or to text if the types are mixed."""
-    types = {type(value) for value in values if value is not pd.NA}
-    if types == {bool} or types <= {int, float}:
-        return pd.array(values)
-    return text_column([value if value is pd.NA else str(value) for value in values])
 
 
 # --- The tradeoff of k and m: the remaining risk and the information loss of a release for each pair

@@ -27,14 +27,14 @@ from pdanon.guarantees import (
     RhoUncertainty,
 )
 from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.named import unite_itemsets
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import EMPTY_ROWS, ROWS_WITHOUT_PUBLIC, Guarantee, mark_emptied, threat_table
-from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, find_items
 from pdanon.itemsets.columns import find_quasi, is_list_column, with_column
 from pdanon.itemsets.dtype import arrow_values
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import mask_at, rows_of
+from pdanon.itemsets.lists import mask_at
 from pdanon.itemsets.support import ItemsetTable, SupportIndex
 from pdanon.recoding.recoding import Recoding, became_of, codes_of, mapping_table
 from pdanon.recoding.result import Anonymized, recoded_column
@@ -178,24 +178,14 @@ def _find_rare(
         found = _single(code, support).take(np.array([support < k]))
     else:
         others = beside.rare(k, m - 1)
-        found = _add_item(code, others.take(index.supports(others.codes, others.offsets) >= k))
-    return found, _lowest_support(beside, m - 1, min(support, k))
-
-
-def _add_item(code: int, others: ItemsetTable) -> ItemsetTable:
-    """Add an item to each itemset."""
-    offsets = others.offsets + np.arange(len(others) + 1)
-    codes = np.insert(others.codes, others.offsets[1:], code)
-    codes = codes[np.lexsort((codes, rows_of(offsets)))]
-    return ItemsetTable(codes, offsets, others.supports).ordered()
-
-
-def _lowest_support(rows: SupportIndex, m: int, most: int) -> int:
-    """Return the lowest support of an occurring itemset of up to m items, or ``most`` if that is lower."""
-    if not m:
-        return most
+        others = others.take(index.supports(others.codes, others.offsets) >= k)
+        found = unite_itemsets(others, _single(code).take(np.zeros(len(others), np.int64)), index.n_items)
+        found = found.ordered()
+    if m == 1:
+        return found, min(support, k)
     # If an itemset is rare at some k, it is rare at every larger k.
-    return 1 + bisect(range(2, most + 1), False, key=lambda k: bool(rows.at_risk(k, m).any()))
+    tried = range(2, min(support, k) + 1)
+    return found, 1 + bisect(tried, False, key=lambda k: bool(beside.at_risk(k, m - 1).any()))
 
 
 # --- Threats of other guarantees, by an audit of the original
@@ -303,16 +293,13 @@ def _restore_nodes(
     units = labels.groups * tree.n_nodes + nodes
     beside = (nodes >= 0) & np.isin(units, units[changed & (nodes >= 0)])
     steps, step = np.unique(nodes[beside] * np.int64(tree.n_nodes) + leaves[beside], return_inverse=True)
-    children = [_child(tree, *divmod(each, tree.n_nodes)) for each in steps.tolist()]
+    children = []
+    for node, leaf in zip(*(each.tolist() for each in np.divmod(steps, tree.n_nodes)), strict=True):
+        path = tree.ancestors_of(leaf).tolist()
+        children.append(path[max(path.index(node) - 1, 0)])  # the child of a leaf is the leaf
     nodes[changed & (nodes < 0)] = leaf_of[code]
     nodes[beside] = np.array(children, np.int32)[step] if len(children) else nodes[beside]
     return Recoding.of_cut(nodes, tree, labels.of_row, n_leaves=n_leaves)
-
-
-def _child(tree: Hierarchy, node: int, leaf: int) -> int:
-    """Return the child of a node that is an ancestor of a leaf; the child of a leaf is the leaf."""
-    path = tree.ancestors_of(leaf).tolist()
-    return int(path[max(path.index(node) - 1, 0)])
 
 
 def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) -> pd.Series[float]:

@@ -127,7 +127,19 @@ def figure(draw: Callable[..., object], caption: str) -> str:
     """Return a plot with a caption, which is also its description; an empty text without matplotlib."""
     if find_spec("matplotlib") is None:
         return ""
-    return f"<figure>{_draw_svg(draw, caption)}<figcaption>{escape_html(caption)}</figcaption></figure>"
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    text = StringIO()
+    with style.context(["default", _style(caption)]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser has its own fonts
+        picture = Figure(figsize=_SIZE, layout="constrained")
+        ax = picture.subplots()
+        draw(ax=ax)
+        ax.set_title("")  # the heading of the section is the title
+        picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
+    inline = _inline(escape_controls(text.getvalue()), caption)
+    return f"<figure>{inline}<figcaption>{escape_html(caption)}</figcaption></figure>"
 
 
 def section(title: str, *parts: str) -> str:
@@ -141,22 +153,6 @@ def section(title: str, *parts: str) -> str:
 # matplotlib accepts no CSS variables: plots are drawn in these colors, which the page then replaces.
 _COLORS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
 _SIZE = (4.3, 2.9)  # inches; small enough that the text is legible on a phone
-
-
-def _draw_svg(draw: Callable[..., object], description: str) -> str:
-    """Draw a plot on axes as inline SVG with a text alternative."""
-    from matplotlib import style
-    from matplotlib.figure import Figure
-
-    text = StringIO()
-    with style.context(["default", _style(description)]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser has its own fonts
-        picture = Figure(figsize=_SIZE, layout="constrained")
-        ax = picture.subplots()
-        draw(ax=ax)
-        ax.set_title("")  # the heading of the section is the title
-        picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return _inline(escape_controls(text.getvalue()), description)
 
 
 def _style(salt: str) -> dict[str, object]:

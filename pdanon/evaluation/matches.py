@@ -180,7 +180,9 @@ class Matches:
         labels = [*knowledge.quasi, *knowledge.columns]
         tables = [each.iloc[:, label_positions(each, labels)] for each in (population, frame)]
         classes, columns = knowledge.read(pd.concat(tables, ignore_index=True))
-        rows = _number_rows(classes, columns, n + len(frame))
+        rows = np.zeros(n + len(frame), np.int64) if classes is None else classes
+        for column in columns:
+            rows = pair_numbers(rows, row_numbers(column) + 1)
         drawn, there = (np.bincount(each, minlength=rows.max() + 1) for each in (rows[n:], rows[:n]))
         lacking = int(np.maximum(drawn - there, 0).sum())
         if lacking:
@@ -230,14 +232,6 @@ def _index(classes: Numbers | None, columns: Sequence[Itemsets]) -> Callable[[in
     of_row = np.zeros(columns[0].n_rows, np.int64) if classes is None else classes
     crowds = Crowds.of(columns, of_row)
     return lambda k, m: crowds.at_risk(crowds.small(k), crowds.index.exposure(k, m) > 0)
-
-
-def _number_rows(classes: Numbers | None, columns: Sequence[Itemsets], n: int) -> Numbers:
-    """Number rows; equal rows have equal numbers."""
-    numbers = np.zeros(n, np.int64) if classes is None else classes
-    for column in columns:
-        numbers = pair_numbers(numbers, row_numbers(column) + 1)
-    return numbers
 
 
 # --- Thresholds of authorities: the least number of people that may share what is published about them

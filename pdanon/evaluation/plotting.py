@@ -51,7 +51,7 @@ _MOST_BARS = 16
 _SHORTEST, _LONGEST = 8, 42  # characters of a name
 
 
-def label_axes(ax: Axes, *, x: str = "", y: str = "", title: str = "", beside: Sequence[str] = ()) -> None:
+def label_axes(ax: Axes, *, x: str, y: str = "", title: str = "", beside: Sequence[str] = ()) -> None:
     """Set the axis labels and the title, wrapped to the room that the names ``beside`` the bars leave."""
     width, height = _extent(ax)
     width -= max(map(len, beside), default=0) * _GLYPH * _size(ax.xaxis.label)
@@ -452,8 +452,8 @@ def draw_risk(
     k: int | None,
     ax: Axes | None = None,
     *,
-    promised: int | None = None,
-    sensitive: bool = False,
+    promised: int | None,
+    sensitive: bool,
 ) -> Axes:
     """Draw the risk before and after, as counted by `pdanon.evaluation.metrics.risk.exposure`."""
     ax = axes(ax)

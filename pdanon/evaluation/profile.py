@@ -278,8 +278,13 @@ class Profile:
 
     def _columns_table(self) -> str:
         header = ["column", "unique value", f"value in fewer than {self.k} rows", "values", "missing", "type"]
-        n_rows = max(self.unmodified.rows, 1)
-        rows = [_column_cells(each, n_rows) for each in self.columns.itertuples(index=False)]
+        n_rows, rows = max(self.unmodified.rows, 1), []
+        each: Any
+        for each in self.columns.itertuples(index=False):
+            figures = [share(each.unique / n_rows), share(each.below_k / n_rows), count(each.values)]
+            if each.values < 0:
+                figures = [Cell("", -1), Cell("", -1), Cell("not comparable", -1)]
+            rows.append([Cell(str(each.column)), *figures, count(each.missing), Cell(each.dtype)])
         return table("Rows that a single column identifies", header, rows)
 
     def _title(self) -> str:
@@ -442,7 +447,10 @@ def profile_of(
 
 
 def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> pd.Series[int]:
-    empty = (itemsets.lengths == 0) & ~itemsets.nulls
+    empty, repeats = (itemsets.lengths == 0) & ~itemsets.nulls, -1
+    if all(each is not None for each in columns):
+        rows = pd.DataFrame(dict(enumerate([row_numbers(itemsets), *columns])))
+        repeats = int(rows.duplicated().sum())
     counts = {
         "rows": index.n_rows,
         "missing rows": int(index.weights[itemsets.nulls].sum()),
@@ -450,16 +458,9 @@ def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers |
         "items": itemsets.n_items,
         "occurrences": int(index.singles.sum()),
         "distinct rows": len(index.distinct().weights),
-        "repeated rows": _count_repeats(itemsets, columns),
+        "repeated rows": repeats,
     }
     return pd.Series(counts, name="count")
-
-
-def _count_repeats(itemsets: Itemsets, columns: Sequence[Numbers | None]) -> int:
-    """Count the rows that equal an earlier row in all columns."""
-    if any(each is None for each in columns):
-        return -1
-    return int(pd.DataFrame(dict(enumerate([row_numbers(itemsets), *columns]))).duplicated().sum())
 
 
 def _lengths(itemsets: Itemsets, index: SupportIndex) -> pd.Series[float]:
@@ -641,12 +642,3 @@ def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
 
 def _bands_figure(bands: pd.Series[int], of: str, what: str, caption: str) -> str:
     return "" if bands.empty else figure(partial(draw_bands, bands, of=of, what=what), caption)
-
-
-def _column_cells(column: Any, n_rows: int) -> list[Cell]:
-    """Return the cells of a column; -1 marks values that cannot be compared."""
-    if column.values < 0:
-        figures = [Cell("", -1), Cell("", -1), Cell("not comparable", -1)]
-    else:
-        figures = [share(column.unique / n_rows), share(column.below_k / n_rows), count(column.values)]
-    return [Cell(str(column.column)), *figures, count(column.missing), Cell(column.dtype)]

@@ -288,7 +288,7 @@ def objects_in(row: Any) -> list[Mapping[str, Any]]:
     return [each for each in rows if isinstance(each, dict)]
 
 
-def _separator_of(texts: Sequence[str], marks: str = _SEPARATORS) -> str | None:
+def _separator_of(texts: Sequence[str], marks: str) -> str | None:
     """Return the separator in at least half of the texts, whose parts repeat."""
     for mark in marks:
         parts = [text.split(mark) for text in texts]

@@ -77,27 +77,24 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
     promised: int | None = getattr(result.guarantee, "m", None)
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
-    draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(hidden_items(result.guarantee)))
+    quasi, hidden = getattr(result.guarantee, "quasi", ()), hidden_items(result.guarantee)
+    beside = f", and the values of {', '.join(map(str, quasi))}." if quasi else "."
+    beside += " The attacker knows no sensitive item." if hidden else ""
+    text = (
+        f"Suppose that an attacker knows some items of a person in the column {column}, in the worst case "
+        f"those that reveal most{beside} The row of the person is singled out if no other row matches. The "
+        f"table shows the shares of the {len(result.frame):,} rows that are singled out, and that have fewer "
+        f"than {k} matching rows, as in {result.guarantee!r}."
+    )
+    draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(hidden))
     caption = f"Rows with fewer than {k} matching rows, by the number of known items in the column {column}."
     return section(
         title,
-        paragraph(_describe_risk(result, column)),
+        paragraph(text),
         figure(draw, caption),
         _risk_table(tables, k, promised),
         *map(paragraph, _explain_risk(tables, k, promised)),
         *map(paragraph, _describe_named(result, original, column)),
-    )
-
-
-def _describe_risk(result: Anonymized, column: Hashable) -> str:
-    k, quasi = result.guarantee.k, getattr(result.guarantee, "quasi", ())  # type: ignore[attr-defined]
-    beside = f", and the values of {', '.join(map(str, quasi))}" if quasi else ""
-    hidden = " The attacker knows no sensitive item." if hidden_items(result.guarantee) else ""
-    return (
-        f"Suppose that an attacker knows some items of a person in the column {column}, in the worst case "
-        f"those that reveal most{beside}.{hidden} The row of the person is singled out if no other row "
-        f"matches. The table shows the shares of the {len(result.frame):,} rows that are singled out, and "
-        f"that have fewer than {k} matching rows, as in {result.guarantee!r}."
     )
 
 
@@ -305,10 +302,15 @@ def describe_attacks(assessment: pd.DataFrame | None) -> Facts:
 
 def attacks_section(risk: Facts) -> str:
     """Return the section with the attacks of `describe_attacks`, and the one of the next item."""
-    attacks, what = [*_one_more(risk)], _NOT_PLAYED
+    attacks, what = [], _NOT_PLAYED
     if played := risk.get("attacks"):
-        attacks = [*map(_attack_cells, played["lines"]), *attacks]
-        what = _PLAYED.format(played["control"])
+        attacks, what = [*map(_attack_cells, played["lines"])], _PLAYED.format(played["control"])
+    if beyond := risk.get("beyond"):
+        rows = risk["after"]["rows"]
+        text = f"Knows {beyond['items']:,} items, one more than assumed. Then fewer than {risk['k']:,} rows "
+        text += f"match for {beyond['after']:,} of all {rows:,} rows."
+        found = share(beyond["after"] / rows)
+        attacks.append([Cell("one item more"), Cell(text), found, Cell("exact count", 0)])
     header = ["attack", "what the attacker does, and how often it succeeds", "risk", "95 % interval"]
     return section("Attacks", paragraph(what), table("Attacks", header, attacks) if attacks else "")
 
@@ -351,15 +353,6 @@ def _attack_cells(line: Facts) -> list[Cell]:
 def _known_share(value: float | None) -> Cell:
     # A risk below 0 says that the release does not help.
     return Cell("not tried", -1.0) if value is None else share(max(value, 0.0))
-
-
-def _one_more(risk: Facts) -> Iterator[list[Cell]]:
-    """Yield the cells about an attacker with one item more than promised, if a number is promised."""
-    if beyond := risk.get("beyond"):
-        rows = risk["after"]["rows"]
-        text = f"Knows {beyond['items']:,} items, one more than assumed. Then fewer than {risk['k']:,} rows "
-        text += f"match for {beyond['after']:,} of all {rows:,} rows."
-        yield [Cell("one item more"), Cell(text), share(beyond["after"] / rows), Cell("exact count", 0)]
 
 
 def _thresholds(risk: Facts) -> Iterator[str]:

@@ -68,8 +68,17 @@ def level_lines(levels: pd.DataFrame | None) -> Lines:
 def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Lines:
     """Describe the best tried releases of each kind."""
     # With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.
-    if tried is None or "values" not in tried:
-        yield from _kind_lines(tried)
+    if tried is None or "suppressed" not in tried:
+        return
+    if "values" not in tried:
+        # The best releases that suppress nothing, only suppress, or do both, if there are several.
+        known = tried[tried["reason"].isna() & (tried["occurrences"] > 0)].sort_values("loss", kind="stable")
+        only, none = known["suppressed"] >= known["occurrences"], known["suppressed"] == 0
+        kinds = np.select([none, only], ["nothing missing", "what is left is exact"], "some missing")
+        best = known.assign(kind=kinds).drop_duplicates("kind")
+        if len(best) > 1:
+            texts = [f"{row.algorithm} {row.loss:.4g}, {row.kind}" for row in best.itertuples()]
+            yield "kinds", "; ".join(texts)
         return
     errors = {"pairs": "a pair's count", "values": "a combination's count"}
     known = tried[(tried["reason"].isna() | tried["reason"].str.startswith(NEAR)) & tried["values"].notna()]
@@ -79,19 +88,6 @@ def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Lines:
             gain, cost = f"{percent(least[low].iloc[0])} in {errors[low]}", percent(least[high].iloc[0])
             call = _call(least["algorithm"].iloc[0])
             yield "instead", f"{gain}, but {cost} in {errors[high]}: call {call}"
-
-
-def _kind_lines(tried: pd.DataFrame | None) -> Lines:
-    """Describe the best releases that suppress nothing, only suppress, or do both, if there are several."""
-    if tried is None or "suppressed" not in tried:
-        return
-    known = tried[tried["reason"].isna() & (tried["occurrences"] > 0)].sort_values("loss", kind="stable")
-    only, none = known["suppressed"] >= known["occurrences"], known["suppressed"] == 0
-    kinds = np.select([none, only], ["nothing missing", "what is left is exact"], "some missing")
-    best = known.assign(kind=kinds).drop_duplicates("kind")
-    if len(best) > 1:
-        texts = [f"{row.algorithm} {row.loss:.4g}, {row.kind}" for row in best.itertuples()]
-        yield "kinds", "; ".join(texts)
 
 
 def _call(step: str) -> str:

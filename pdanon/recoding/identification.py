@@ -304,7 +304,8 @@ def guess_rows(
     chances = np.full(n, 1 / max(published.n_present, 1))
     largest = chances.copy()
     rows = csr(index.codes, index.offsets, published.n_items)
-    for begin, end in _parts(np.where(hidden, 0, candidates)):
+    before = offsets_of(np.where(hidden, 0, candidates))
+    for begin, end in many_parts(before, int(before[-1]) // _MOST_CANDIDATES + 1):
         found = [_rows_with(index, labels[offsets[i] : offsets[i + 1]]) for i in range(begin, end)]
         slots = np.flatnonzero((became >= 0) & (of_person >= begin) & (of_person < end))
         logs = _weigh(
@@ -384,12 +385,6 @@ def count_candidates(
     candidates = index.supports(labels, bounds)
     candidates[np.diff(bounds) == 0] = published.n_present  # all known items were suppressed
     return labels, bounds, candidates
-
-
-def _parts(candidates: Numbers) -> list[tuple[int, int]]:
-    """Return ranges of persons with a limited number of candidate rows."""
-    before = offsets_of(candidates)
-    return many_parts(before, int(before[-1]) // _MOST_CANDIDATES + 1)
 
 
 def _rows_with(index: SupportIndex, labels: Codes) -> Numbers:

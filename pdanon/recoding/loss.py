@@ -99,10 +99,8 @@ class Remaining:
 
     def together(self, pairs: Codes) -> Floats:
         """The estimated counts of pairs of items."""
-        return self._by_one_label(pairs) if self.recoding.groups is None else self._by_any_label(pairs)
-
-    def _by_one_label(self, pairs: Codes) -> Floats:
-        """Return the estimated counts of pairs if each item has at most one label."""
+        if self.recoding.groups is not None:
+            return self._by_any_label(pairs)
         labels = np.sort(self.recoding.targets[pairs], axis=1)
         published = labels[:, 0] >= 0
         is_one = labels[:, 0] == labels[:, 1]
@@ -363,8 +361,13 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | No
     if not len(itemsets.codes):
         return -np.inf
     members, index = remaining.sizes, remaining.index
-    if remaining.recoding.groups is not None:
-        members, index = _sets_of_groups(itemsets, changes)
+    if remaining.recoding.groups is not None:  # the generalized items of each group count apart
+        published = changes.targets >= 0
+        sets = changes.groups * (int(changes.targets.max()) + 1) + changes.targets
+        _, set_of, members = np.unique(sets[published], return_inverse=True, return_counts=True)
+        numbers = np.full(len(published), -1, np.int32)
+        numbers[published] = set_of
+        index = _rows_of_labels(itemsets, numbers[changes.of_occurrence], len(members))
     used = members > 0
     suppressed = changes.supports[changes.targets < 0].sum(keepdims=True)
     # In logarithms, as powers of the vocabulary size exceed the range of floats.
@@ -377,16 +380,6 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining, weights: Floats | No
             terms = terms + np.log2(importance[used])
     terms = np.append(terms, np.log2(suppressed[suppressed > 0]))
     return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(index.n_rows))
-
-
-def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[Numbers, SupportIndex]:
-    """Return the number of items of each generalized item of a group, and the rows encoded by group."""
-    published = changes.targets >= 0
-    sets = changes.groups * (int(changes.targets.max()) + 1) + changes.targets
-    _, set_of, members = np.unique(sets[published], return_inverse=True, return_counts=True)
-    numbers = np.full(len(published), -1, np.int32)
-    numbers[published] = set_of
-    return members, _rows_of_labels(itemsets, numbers[changes.of_occurrence], len(members))
 
 
 def _log2_less_one(exponent: np.ndarray) -> np.ndarray:

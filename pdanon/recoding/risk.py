@@ -79,7 +79,8 @@ class Attacker:
         n_rows = after.n_rows
         most_known = min(self.known, before.index.longest + 1)  # no row has more: the shares stay the same
         least_size = min(self.covered + 1, most_known)
-        work = _steps_for(n_rows, n_occurrences, most_known)
+        least = _STEPS_OF_ALL if n_rows <= MOST_ROWS else _LEAST_STEPS
+        work = max(least, (_STEPS_OF_PAIRS if most_known <= 2 else _STEPS) * n_occurrences)
         chosen = random_generator(None).choice(n_rows, min(n_rows, MOST_ROWS), replace=False)
         sizes = after.smallest(chosen, self.k, least_size, most_known, work)
         sizes_before = before.smallest(chosen[: len(sizes)], self.k, 1, most_known, work)
@@ -94,12 +95,6 @@ class Attacker:
             table[f"singled_out{suffix}"] = singled_out
             table[f"below_k{suffix}"] = below_k if self.k is not None else np.nan
         return pd.DataFrame(table)
-
-
-def _steps_for(n_rows: int, n_occurrences: int, known: int) -> int:
-    """Return the number of steps of a count: a small part of the time of the release, or of a second."""
-    least = _STEPS_OF_ALL if n_rows <= MOST_ROWS else _LEAST_STEPS
-    return max(least, (_STEPS_OF_PAIRS if known <= 2 else _STEPS) * n_occurrences)
 
 
 def known_items(guarantee: Guarantee) -> int | None:

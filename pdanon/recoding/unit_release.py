@@ -104,8 +104,12 @@ class _UnitRelease:
         values = self._hide(guarantee, rows, known)
         frame = self.to_frame(rows, values)
         self.audit(guarantee, frame, repeats)
-        if not table.is_long and not self.counts:
-            self._warn_of_counts(guarantee, rows)
+        shows_counts = not table.is_long and not self.counts and isinstance(guarantee, KmAnonymity)
+        if shows_counts and (few := self._at_risk(guarantee, rows, {}, True)):
+            what = f"{few:,} of {rows.n_units:,} persons are at risk if an attacker knows how often"
+            what += " they have a label, which the rows show"
+            hint = "convert the rows to lines by pdanon.to_long: item= publishes a label of a person once"
+            warn(ReleaseWarning(what, hint=hint))
         return replace(result, frame=frame, groups=None, unmodified=UnmodifiedColumns())
 
     # --- Labels
@@ -190,8 +194,11 @@ class _UnitRelease:
         """Return the table. Its order depends on its content only, and so do the numbers of units."""
         table = self.table
         content = label_ranks(rows, table.is_long)
-        for column in values.values():
-            content = pair_numbers(content, _value_ranks(column))
+        for column in values.values():  # values are ranked by their texts
+            _, first, number = np.unique(number_values(column), return_index=True, return_inverse=True)
+            texts = np.array([str(value) for value in column.iloc[first]], object)
+            ranks = inverse_order(np.argsort(texts, kind="stable"))
+            content = pair_numbers(content, ranks[number])
         own = unit_places(rows, content)[rows.numbers]
         order = np.lexsort((content, own))
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
@@ -212,24 +219,8 @@ class _UnitRelease:
         item, column = (label, None) if self.table.is_long else (None, label)
         withhold(audit_units(guarantee, frame, column, unit=unit, item=item, counts=counts), "persons")
 
-    def _warn_of_counts(self, guarantee: Guarantee, rows: UnitRows) -> None:
-        """Warn if units could be singled out by how often their rows have a label."""
-        if isinstance(guarantee, KmAnonymity) and (few := self._at_risk(guarantee, rows, {}, True)):
-            what = f"{few:,} of {rows.n_units:,} persons are at risk if an attacker knows how often"
-            what += " they have a label, which the rows show"
-            hint = "convert the rows to lines by pdanon.to_long: item= publishes a label of a person once"
-            warn(ReleaseWarning(what, hint=hint))
-
 
 # --- Values of other columns
-
-
-def _value_ranks(column: pd.Series[Any]) -> Numbers:
-    """Rank the values of a column by their texts."""
-    numbers = number_values(column)
-    _, first, own = np.unique(numbers, return_index=True, return_inverse=True)
-    ranked = np.array([str(value) for value in column.iloc[first]], object)
-    return inverse_order(np.argsort(ranked, kind="stable"))[own]
 
 
 def _values(frame: pd.DataFrame, place: int, sources: Numbers) -> pd.Series[Any]:

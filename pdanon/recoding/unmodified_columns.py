@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain, combinations
 from math import prod
 from typing import Any, NamedTuple
@@ -160,7 +160,7 @@ class UnmodifiedColumns:
         if self.incomparable:
             yield f"The values of {_join_labels(self.incomparable)} cannot be compared, and are not counted"
 
-    def summary(self, rows: int | None = None) -> Iterator[tuple[str, list[float]]]:
+    def summary(self, rows: int | None) -> Iterator[tuple[str, list[float]]]:
         """Return the line of a result about all unmodified columns, if there is one, and the shares in it."""
         # ``rows`` is the number of rows of the whole table, as in `sentences`.
         if self.with_judged is not None:
@@ -241,42 +241,14 @@ def count_unmodified(
     frame: pd.DataFrame,
     lists: Sequence[int],
     guarantee: Guarantee,
-    judged: Sequence[Hashable] = (),
-    *,
+    judged: Sequence[Hashable],
     quasi: Sequence[int] = (),
     private: Collection[int] = (),
 ) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns identify with all that is published."""
+    """Count the rows that unmodified columns without the judged ones identify with all that is published."""
     # Columns are given by position. ``judged`` are the labels that `judged_columns` returns. ``private``
     # columns are covered by the guarantee, and not counted.
-    count = partial(_count_published, frame, lists, guarantee, quasi=quasi, private=private)
-    found = count(judged)
-    return replace(found, with_judged=count(())) if judged else found
-
-
-def warn_if_identified(
-    found: UnmodifiedColumns, guarantee: Guarantee, frame: pd.DataFrame, rows: int | None = None
-) -> None:
-    """Warn of rows that the unmodified columns of a released frame identify."""
-    # ``rows`` is the number of rows of the whole table, if the frame holds its first ones.
-    #
-    # The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
-    # and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
-    # also given if values cannot be compared.
-    if found.rows >= FEW and (found.most_below_k or found.incomparable):
-        warn(_warning(found, guarantee, frame, rows))
-
-
-def _count_published(
-    frame: pd.DataFrame,
-    lists: Sequence[int],
-    guarantee: Guarantee,
-    judged: Sequence[Hashable],
-    *,
-    quasi: Sequence[int],
-    private: Collection[int],
-) -> UnmodifiedColumns:
-    """Count the rows that unmodified columns without the judged ones identify with all that is published."""
+    with_judged = count_unmodified(frame, lists, guarantee, (), quasi, private) if judged else None
     known, incomparable = [], []
     recoded, settled = {*lists, *quasi}, {label_key(label) for label in judged}
     for each in _unmodified_columns(frame, recoded):
@@ -317,7 +289,21 @@ def _count_published(
         m=m,
         items_counted=items_counted,
         items_below_k=items_below_k,
+        with_judged=with_judged,
     )
+
+
+def warn_if_identified(
+    found: UnmodifiedColumns, guarantee: Guarantee, frame: pd.DataFrame, rows: int | None = None
+) -> None:
+    """Warn of rows that the unmodified columns of a released frame identify."""
+    # ``rows`` is the number of rows of the whole table, if the frame holds its first ones.
+    #
+    # The warning is given once, if at least 20 rows are counted, and fewer than k match a row in all columns
+    # and index levels that nobody has reviewed, the released quasi-identifiers and some released items. It is
+    # also given if values cannot be compared.
+    if found.rows >= FEW and (found.most_below_k or found.incomparable):
+        warn(_warning(found, guarantee, frame, rows))
 
 
 # --- Unmodified columns, and those that were reviewed

@@ -122,7 +122,7 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
     return f"Almost all rows have the same value in {', '.join(emptied)}" if emptied else ""
 
 
-def warn_if_useless(left: str, guarantee: Guarantee | None = None) -> None:
+def warn_if_useless(left: str, guarantee: Guarantee) -> None:
     """Warn if there are descriptions of `items_left` and `columns_left`, or of `unanswered`."""
     # The guarantee provides the hint if all that it protects is suppressed.
     if left:
@@ -159,10 +159,11 @@ def _describe_loss(mapping: pd.DataFrame, items: str) -> str:
 
 def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tuple[pd.DataFrame, str]:
     """Return the lines of a mapping about items that a guarantee does not protect, and their name."""
-    known = isinstance(guarantee, PublicK)  # lists the items that it does not protect
-    named = guarantee.public if isinstance(guarantee, PublicK) else hidden_items(guarantee)
+    named = hidden_items(guarantee)
+    if isinstance(guarantee, PublicK):  # lists the items that it does not protect
+        named = guarantee.public
     if named is not None:
-        protected = (named.find(mapping_values(mapping, "item")) >= 0) != known
+        protected = (named.find(mapping_values(mapping, "item")) >= 0) != isinstance(guarantee, PublicK)
         if protected.any() and not protected.all():
             return mapping[~protected], "public items"
     return mapping, "items"

@@ -428,7 +428,7 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
 def test_a_guarantee_without_k_counts_pairs():
     frame = frame_of([{"a"}, {"b"}] * 15).assign(ward=[*range(15)] * 2)
     guarantee = pdanon.LmDiversity(l=2, m=1, sensitive=["a"])
-    found = count_unmodified(frame, [0], guarantee)
+    found = count_unmodified(frame, [0], guarantee, ())
     with pytest.warns(IdentifierWarning, match="With ward, .* and 1 released item, fewer than 2 rows match"):
         warn_if_identified(found, guarantee, frame)
     # The sensitive item is not known.

@@ -326,12 +326,10 @@ class Game:
         rows = self.rng.choice(able, _DRAWS) if len(able) else able
         codes, offsets = draw_subsets(self.published, rows, self.m, self.rng)
         several = f"{self.m} labels" if self.m == 2 else f"2 to {self.m} labels"
-        yield self._isolate(f"singling out, {several}", *self._shorten(codes, offsets))
-
-    def _shorten(self, codes: Codes, offsets: Offsets) -> tuple[Codes, Offsets]:
-        """Draw 2 to m of the labels of each row, uniformly for each number of labels."""
+        # 2 to m of the labels of each row, uniformly for each number of labels.
         sizes = self.rng.integers(2, np.minimum(self.m, np.diff(offsets)) + 1)
-        return codes[np.sort(draw_places(offsets, sizes, self.rng))], offsets_of(sizes)
+        places = np.sort(draw_places(offsets, sizes, self.rng))
+        yield self._isolate(f"singling out, {several}", codes[places], offsets_of(sizes))
 
     def _isolate(self, name: str, codes: Codes, offsets: Offsets) -> Played:
         """Play distinct predicates that one released row has; any, if none is of one row."""

@@ -285,9 +285,14 @@ def attack(
     groups = np.zeros(len(original), np.int64) if groups is None else groups
     rng = random_generator(random_state)
     if sample is not None:
-        k = _check_risk(result, k)
+        if k is None and isinstance(result, Anonymized):
+            k = getattr(result.guarantee, "k", None)
+        if k is None:
+            problem = "a release without k needs one for an attack with a sample"
+            hint = "pass k=: persons are at risk if fewer than k rows of the original match what is known"
+            raise ParameterError(problem, where="k", hint=hint)
         with show_activity("attack"):
-            return _attack_with_sample(release, mapping, groups, sample, k, most, n, rng)
+            return _attack_with_sample(release, mapping, groups, sample, check_k(k), most, n, rng)
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
         raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
@@ -313,16 +318,6 @@ def _attack_at_random(
     before = SupportIndex.of(items).distinct().supports(codes, offsets)
     _, _, after = count_candidates(became, offsets, published, SupportIndex.of(published).distinct())
     return Attack(_cases(rows, offsets, before, after), m)
-
-
-def _check_risk(result: Anonymized | pd.DataFrame, k: int | None) -> int:
-    promised = getattr(result.guarantee, "k", None) if isinstance(result, Anonymized) else None
-    if k is None and promised is None:
-        hint = "pass k=: persons are at risk if fewer than k rows of the original match what is known"
-        raise ParameterError(
-            "a release without k needs one for an attack with a sample", where="k", hint=hint
-        )
-    return check_k(promised if k is None else k)
 
 
 def _attack_with_sample(

@@ -119,13 +119,9 @@ def class_measures(
         "largest": int(sizes.max(initial=0)),
     }
     if target is not None:
-        measures["CM"] = _misclassified(classes, equal_rows(frame, find_quasi(frame, [target])))
+        targets = equal_rows(frame, find_quasi(frame, [target]))
+        pairs, counts = np.unique(np.stack((classes, targets)), axis=1, return_counts=True)
+        most = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
+        np.maximum.at(most, pairs[0], counts)
+        measures["CM"] = 1 - float(most.sum()) / len(classes) if len(classes) else 0.0
     return pd.Series(measures, dtype="float64")
-
-
-def _misclassified(classes: Numbers, targets: Numbers) -> float:
-    """Return the share of the rows whose target is not the most frequent one of their class."""
-    pairs, counts = np.unique(np.stack((classes, targets)), axis=1, return_counts=True)
-    most = np.zeros(int(classes.max(initial=-1)) + 1, np.int64)
-    np.maximum.at(most, pairs[0], counts)
-    return 1 - float(most.sum()) / len(classes) if len(classes) else 0.0

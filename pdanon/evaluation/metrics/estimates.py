@@ -392,8 +392,10 @@ def _contain(items: Sequence[int], copies: Any, cover: Cover) -> Floats:
         labels, _ = take_rows(cover.labels, cover.offsets, np.array(absent, np.int64))
         labels, covered = np.unique(labels, return_counts=True)
         for label, n_covered in zip(labels.tolist(), covered.tolist(), strict=True):
-            own = slice(copies.indptr[label], copies.indptr[label + 1])
-            avoid[copies.indices[own]] *= _avoid(int(cover.members[label]), n_covered, copies.data[own])
+            own, size = slice(copies.indptr[label], copies.indptr[label + 1]), int(cover.members[label])
+            steps = np.arange(int(copies.data[own].max(initial=0)))
+            odds = np.clip(size - n_covered - steps, 0, None) / np.maximum(size - steps, 1)
+            avoid[copies.indices[own]] *= np.append(1.0, np.cumprod(odds))[copies.data[own]]
         total += avoid if len(absent) % 2 == 0 else -avoid
     return np.clip(total, 0.0, 1.0)
 
@@ -402,10 +404,3 @@ def subsets(items: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield the subsets of some items, the smallest first."""
     for size in range(len(items) + 1):
         yield from combinations(items, size)
-
-
-def _avoid(size: int, given: int, copies: Numbers) -> Floats:
-    """Return the probability that as many different items of a label are none of the given ones."""
-    steps = np.arange(int(copies.max(initial=0)))
-    odds = np.clip(size - given - steps, 0, None) / np.maximum(size - steps, 1)
-    return np.append(1.0, np.cumprod(odds))[copies]

@@ -474,7 +474,9 @@ def rule_errors(
         rules, counterparts = _find_counterparts(before, after, release.cover)
         is_paired = is_true[counterparts]
         rules, counterparts = rules[is_paired], counterparts[is_paired]
-        is_alone = _only_single_items(after, release.cover)[counterparts]
+        labels = after.frequent.sets
+        several = np.diff(offsets_of(release.cover.members[labels.codes] != 1)[labels.offsets])
+        is_alone = (several == 0)[after.wholes[counterparts] - 1]  # all labels stand for one item
 
         listed = before.to_frame(release.items)
         listed["estimate"] = _estimate_confidences(before, release, mode)
@@ -535,13 +537,6 @@ def _check_pairs(n_pairs: float) -> None:
         got = f"{n_pairs:,.0f} combinations of labels"
         hint = "pass a larger min_support or min_confidence, or a smaller max_size"
         raise ParameterError("too many labels stand for the items of rules", got=got, hint=hint)
-
-
-def _only_single_items(after: RuleTable, cover: Cover) -> Mask:
-    """Return whether each label of each rule of the release stands for one item."""
-    sets = after.frequent.sets
-    several = offsets_of(cover.members[sets.codes] != 1)
-    return (np.diff(several[sets.offsets]) == 0)[after.wholes - 1]
 
 
 def _verdicts(default: str, n_rules: int, paired: Numbers, is_alone: Mask) -> NDArray[np.object_]:

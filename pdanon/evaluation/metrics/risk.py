@@ -127,14 +127,14 @@ def risk_of(itemsets: Itemsets, *, k: int, m: int, classes: Numbers | None = Non
     thresholds = (k,) if k == 2 else (k, 2)
     # By row, the sizes of the smallest itemsets with support below k, and 1; known.stop if there is none.
     sizes = [np.where(found > 0, found, known.stop) for found in index.exposures(thresholds, known[-1])]
-    if crowds is None:
-        return _table(itemsets.lengths, index.weights, known, sizes[-1], sizes[0])
-    # Size 0 marks rows whose quasi-identifiers alone have too few candidate rows.
-    below_k, alone = (
-        np.where(crowds.small(least)[crowds.members], 0, found)[crowds.own]
-        for least, found in zip((k, 2), (sizes[0], sizes[-1]), strict=True)
-    )
-    return _table(itemsets.lengths, np.ones(len(alone), np.int64), known, alone, below_k)
+    below_k, alone, weights = sizes[0], sizes[-1], index.weights
+    if crowds is not None:  # size 0 marks rows whose quasi-identifiers alone have too few candidate rows
+        below_k, alone = (
+            np.where(crowds.small(least)[crowds.members], 0, found)[crowds.own]
+            for least, found in ((k, below_k), (2, alone))
+        )
+        weights = np.ones(len(alone), np.int64)
+    return _table(itemsets.lengths, weights, known, alone, below_k)
 
 
 def _table(
