@@ -261,8 +261,7 @@ def fitting_rows(series: Series, release: int) -> tuple[Numbers, Mask]:
 def _distinct(rows: Itemsets) -> tuple[Any, Codes, Numbers]:
     """Return the distinct rows as a sparse matrix, the number of each row, and how often each occurs."""
     numbers, distinct = SupportIndex.of(rows).number_rows()
-    matrix = csr(distinct.codes, distinct.offsets, rows.n_items, np.int32(1))
-    return matrix, numbers, distinct.weights
+    return csr(distinct.codes, distinct.offsets, rows.n_items, np.int32(1)), numbers, distinct.weights
 
 
 def _links(before: Codes, after: Codes, n_before: int, n_after: int) -> tuple[Any, Mask, Mask]:

@@ -603,8 +603,7 @@ def tradeoff(
     risks = ["below_k"] if sample is None else ["below_k", "named"]
     steps = [] if prepare is None else ["prepared"]
     further = [name for name in _FURTHER if any(name in row for row in rows)]
-    names = ["k", "m", *steps, *risks, *_MEASURES, *further, "seconds", "reason"]
-    table = pd.DataFrame(rows, columns=names)
+    table = pd.DataFrame(rows, columns=["k", "m", *steps, *risks, *_MEASURES, *further, "seconds", "reason"])
     return Measures(table.assign(reason=text_column(table["reason"])))
 
 

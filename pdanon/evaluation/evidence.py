@@ -182,8 +182,7 @@ def _tables(result: Anonymized, original: pd.DataFrame | None, redact: str) -> d
     published = {"release" if name == "frame" else name: each for name, each in result.published.items()}
     confidential = {} if redact == "all" else {"mapping": result.mapping}
     confidential |= {} if original is None else {"original": original}
-    tables = published | confidential
-    described = {name: describe_table(each) for name, each in tables.items()}
+    described = {name: describe_table(each) for name, each in (published | confidential).items()}
     for name in confidential:
         for column in described[name]["columns"]:
             del column["fingerprint"]
@@ -502,8 +501,7 @@ def _sections(evidence: Evidence) -> Iterator[str]:
     yield section("What is not promised", *map(paragraph, evidence.not_protected))
     yield unmodified_section(evidence.unmodified)
     loss = {name: value for name, value in evidence.loss.items() if value is not None}
-    measured = paragraph("Measured when the release was made.")
-    yield section("Information loss", measured, loss_table(loss))
+    yield section("Information loss", paragraph("Measured when the release was made."), loss_table(loss))
     yield _tables_section(evidence)
 
 

@@ -166,8 +166,7 @@ class Matches:
     @classmethod
     def of(cls, frame: pd.DataFrame, knowledge: Knowledge) -> Matches:
         """Index the rows of a table, original or released."""
-        every = np.ones(len(frame), np.bool_)
-        return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m, every)
+        return cls(len(frame), _index(*knowledge.read(frame)), knowledge.m, np.ones(len(frame), np.bool_))
 
     @classmethod
     def in_population(cls, frame: pd.DataFrame, population: pd.DataFrame, knowledge: Knowledge) -> Matches:

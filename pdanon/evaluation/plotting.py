@@ -60,14 +60,6 @@ def label_axes(ax: Axes, *, x: str, y: str = "", title: str = "", beside: Sequen
     ax.set_title(_wrap(title, width, _size(ax.title)))
 
 
-def key_above(ax: Axes, size: float) -> float:
-    """Draw a legend of one line above the bars, and return the factor that extends the vertical axis."""
-    spacing = {"borderaxespad": 0, "handlelength": 1.5, "columnspacing": 1}
-    ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=size, **spacing)
-    share = 2.5 * size / _extent(ax)[1]  # a line and its padding, as a share of the height
-    return 1 / (1 - min(share, 0.4))
-
-
 def names_beside(ax: Axes, names: Iterable[str]) -> list[str]:
     """Return names for horizontal bars, each on one line and truncated to leave room for the bars."""
     names = list(names)
@@ -75,14 +67,6 @@ def names_beside(ax: Axes, names: Iterable[str]) -> list[str]:
     most = min(max(width, _SHORTEST), _LONGEST)
     lines = ["".join(each if each.isprintable() else " " for each in name) for name in names]
     return [line if len(line) <= most else line[: most - 1] + "…" for line in lines]
-
-
-def bars_across(ax: Axes, sizes: Numbers) -> tuple[list[str], Numbers]:
-    """Count sizes for vertical bars: each size, or bins if the font would have to shrink."""
-    names, counts = bin_sizes(sizes)
-    texts = [*names, *(f"{count:,}" for count in counts)]
-    crowded = size_across(ax, texts, len(names)) < size_across(ax, texts, 1)
-    return bin_sizes(sizes, 1) if crowded else (names, counts)
 
 
 def bin_sizes(sizes: Numbers, most: int = _MOST_BARS) -> tuple[list[str], Numbers]:
@@ -168,10 +152,15 @@ def horizontal_bars(ax: Axes, names: Sequence[str], values: NDArray[Any], texts:
     hide_frame(ax)
 
 
-def vertical_bars(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
-    """Draw vertical bars of whole numbers, with names below and counts above."""
-    places, texts = np.arange(len(names)), [f"{count:,}" for count in counts]
-    size = size_across(ax, [*names, *texts], len(names))
+def vertical_bars(ax: Axes, sizes: Numbers) -> None:
+    """Draw the number of each size as vertical bars, or that of bins if the font would have to shrink."""
+    for most in (_MOST_BARS, 1):
+        names, counts = bin_sizes(sizes, most)
+        texts = [f"{count:,}" for count in counts]
+        size = size_across(ax, [*names, *texts], len(names))
+        if size == size_across(ax, [*names, *texts], 1):
+            break
+    places = np.arange(len(names))
     bars = ax.bar(places, counts, color="C0")
     ax.bar_label(bars, texts, padding=2, fontsize=size)
     ax.set_xticks(places, names, fontsize=size)
@@ -415,8 +404,7 @@ class Plots:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
             what, of, title = "published labels", "items per label", "Items per published label"
         ax = axes(ax)
-        names, counts = bars_across(ax, sizes)
-        vertical_bars(ax, names, counts)
+        vertical_bars(ax, sizes)
         label_axes(ax, x=of, y=f"{what} (number)", title=title)
         return ax
 
@@ -483,7 +471,12 @@ def _share_bars(ax: Axes, known: NDArray[Any], shares: dict[str, pd.Series[float
         ax.bar_label(bars, texts[name], padding=2, fontsize=size)
     hide_frame(ax)
     top = room(np.concatenate([*percents.values()]))
-    ax.set_ylim(0, top * key_above(ax, size) if n > 1 else top)
+    if n > 1:  # a key of one line above the bars, for which the axis is longer
+        spacing = {"borderaxespad": 0, "handlelength": 1.5, "columnspacing": 1}
+        ax.legend(frameon=False, loc="upper left", ncols=2, fontsize=size, **spacing)
+        share = 2.5 * size / _extent(ax)[1]  # the line and its padding, as a share of the height
+        top /= 1 - min(share, 0.4)
+    ax.set_ylim(0, top)
 
 
 def draw_bands(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:

@@ -498,8 +498,7 @@ def _tails(index: SupportIndex, k: int) -> pd.DataFrame:
     long, items = rows.lengths > limit, np.argsort(rows.singles, kind="stable")
     elsewhere = rows.within(np.flatnonzero(~long)).supports(rare.codes, rare.offsets)
     few = items[: np.searchsorted(np.cumsum(rows.singles[items]), total // 10, side="right")]
-    is_few = mask_at(rows.n_items, few)
-    has_few = np.logical_or.reduceat(is_few[rare.codes], rare.offsets[:-1])
+    has_few = np.logical_or.reduceat(mask_at(rows.n_items, few)[rare.codes], rare.offsets[:-1])
     n_long, of_long = rows.weights[long].sum(), rows.lengths[long] @ rows.weights[long]
     of_few = rows.singles[few]
     lines = [

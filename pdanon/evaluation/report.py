@@ -46,7 +46,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.cards import PERCENT, SHARES, SIGNS, facts
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.columns import label_key, list_column
 from pdanon.itemsets.mapping import changes, label_sizes
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import FilePath
@@ -485,12 +485,13 @@ def _short_labels(mapping: pd.DataFrame) -> dict[str, str]:
 
 def _unmodified_columns(result: Anonymized) -> str:
     frame, unmodified = result.frame, result.unmodified
+    judged = {label_key(label) for label in unmodified.judged}
     kinds: list[tuple[Hashable, str]] = [
         (label, column.dtype.name) for label, column in frame.items() if label in result.passed_through
     ]
     kinds += [(name, "index") for name in unmodified.levels]
     return unmodified_section(
-        [{"column": str(label), "type": kind, "judged": unmodified.is_judged(label)} for label, kind in kinds]
+        [{"column": str(label), "type": kind, "judged": label_key(label) in judged} for label, kind in kinds]
     )
 
 

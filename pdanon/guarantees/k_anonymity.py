@@ -77,8 +77,7 @@ class TransactionalK(Model):
             ``threats`` are the distinct rows that occur fewer than k times, with their repeated labels;
             ``support`` is their number. Missing rows come last, as one missing row.
         """
-        position = find_column(frame, column)
-        bags = read_in_order(frame.iloc[:, position])
+        bags = read_in_order(frame.iloc[:, find_column(frame, column)])
         numbers = row_numbers(bags)
         numbers[bags.nulls] = len(numbers)  # all missing rows are one class, the last
         _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)

@@ -288,8 +288,7 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
     ]
     # Copies of a label are one label here: only the first copy gets members.
     members = Itemsets.from_arrow(pa.array(labels, pa.list_(pa.large_string())))
-    shared = np.bincount(members.codes, minlength=members.n_items) > 1
-    members = members.keep_items(shared)
+    members = members.keep_items(np.bincount(members.codes, minlength=members.n_items) > 1)
     rows = np.repeat(itemsets.rows, members.lengths[itemsets.codes])
     cells = rows * members.n_items + members.codes[members.places(itemsets.codes.astype(np.int64))]
     repeated = len(cells) - len(distinct(cells))
@@ -357,8 +356,7 @@ def generalize_itemsets(
     codes = targets[wanted.codes]
     kept = codes >= 0
     offsets = offsets_of(kept)[wanted.offsets]
-    rows = canonical_rows(codes[kept], offsets, published.n_items + 1)
-    return ItemsetTable.listed(*rows)
+    return ItemsetTable.listed(*canonical_rows(codes[kept], offsets, published.n_items + 1))
 
 
 def unite_itemsets(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:

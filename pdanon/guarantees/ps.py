@@ -251,8 +251,7 @@ class _Broken:
         ranks = _ranks(self.known) * (len(self.known) + 1) + _ranks(self.inferred)
         order = np.unique(ranks, return_index=True)[1]
         known, inferred = self.known.take(order), self.inferred.take(order)
-        why = np.where(inferred.lengths == 0, "rare", "breach")
-        table = threat_table(published, known, why)
+        table = threat_table(published, known, np.where(inferred.lengths == 0, "rare", "breach"))
         table.insert(1, "sensitive", pd.Series(inferred.to_rows(published.vocabulary).to_pandas()))
         return table
 
@@ -345,7 +344,12 @@ class AllRules:
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         if self.public is not None:
             object.__setattr__(self, "public", NamedItems.some(self.public, "public"))
-            refuse_both(self.public, self.sensitive)
+            if both := int((self.public.find(self.sensitive.values) >= 0).sum()):
+                problem, hint = (
+                    "an item is both public and sensitive",
+                    "remove it from public= or from sensitive=",
+                )
+                raise ParameterError(problem, where="public", got=f"{both} items", hint=hint)
         if self.sensitive.ranges or self.known_items.ranges:
             hint = "create the rules with pdanon.constraints.ps_rules(frame, public, sensitive, m)"
             problem = "which rules a range stands for depends on the data"
@@ -488,15 +492,6 @@ def _first_rules(name: str, side: Itemsets) -> NamedItems:
     """Return the items of one side of the rules, with the number of the first rule that contains them."""
     first = np.unique(side.codes, return_index=True)[1]
     return NamedItems(name, side.vocabulary, side.rows[first], "rule")
-
-
-def refuse_both(public: NamedItems, sensitive: NamedItems) -> None:
-    """Raise an error if items are public and sensitive."""
-    both = int((public.find(sensitive.values) >= 0).sum())
-    if both:
-        got = f"{both} items"
-        hint = "remove it from public= or from sensitive="
-        raise ParameterError("an item is both public and sensitive", where="public", got=got, hint=hint)
 
 
 def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:

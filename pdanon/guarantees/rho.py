@@ -70,15 +70,13 @@ class Inferences:
         """Return the rules with other codes for the items, sorted within each antecedent."""
         items, offsets = codes[self.antecedents.codes], self.antecedents.offsets
         sort_rows(items, offsets[:-1], np.diff(offsets))
-        table = replace(self.antecedents, codes=items)
-        return Inferences(table, codes[self.sensitive], self.together)
+        return Inferences(replace(self.antecedents, codes=items), codes[self.sensitive], self.together)
 
     def minimal(self, n_items: int) -> Inferences:
         """Select the rules with a minimal antecedent for their item, ordered by item, size and codes."""
         rules = replace(self.rules(n_items), supports=np.arange(len(self)))
         order = minimal_sets(rules.distinct()).supports
-        items = self.sensitive[order]
-        return self.take(order[np.argsort(items, kind="stable")])
+        return self.take(order[np.argsort(self.sensitive[order], kind="stable")])
 
     def rules(self, shift: int = 0) -> ItemsetTable:
         """Return each rule as an itemset: the sensitive item, then the antecedent with shifted codes."""
@@ -230,8 +228,7 @@ class Owners:
             limit = most
             some, outcome = self._search(chosen, m, limit, marked, limited=True)
             is_open = outcome[0] < 0
-            items = some.sensitive
-            ended = np.isin(items, self.items[chosen[~is_open]])
+            ended = np.isin(some.sensitive, self.items[chosen[~is_open]])
             found.append(some.take(ended))
             rest = some.take(~ended)
             is_larger |= bool(outcome[1].any())

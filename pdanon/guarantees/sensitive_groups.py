@@ -191,8 +191,7 @@ class SensitiveGroups(Model):
         -----
         Exact, in one pass over rows and table. With k, the cost of `KmAnonymity` is added.
         """
-        position = find_column(frame, column)
-        itemsets = read_visible(frame.iloc[:, position])
+        itemsets = read_visible(frame.iloc[:, find_column(frame, column)])
         refuse_members(itemsets, self.sensitive, self.mapping)
         shown = self.sensitive.find(itemsets.vocabulary) >= 0  # labels that are sensitive items
         at_risk, rare, emptied = np.zeros(itemsets.n_rows, np.bool_), None, 0

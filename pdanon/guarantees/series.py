@@ -263,8 +263,7 @@ class Series:
                 _warn_of_unnamed(release, unnamed, len(of_item))
             labels.append(of_item)
             begin += len(items)
-        frames = [release.frame for release in releases]
-        return cls(persons, frames, columns, encoded.dictionary, labels)
+        return cls(persons, [release.frame for release in releases], columns, encoded.dictionary, labels)
 
     @classmethod
     def without_lists(cls, releases: Sequence[Released], key: Any) -> Series:
@@ -281,8 +280,7 @@ class Series:
         if knowledge == ANY:
             yield from self._patterns()
             return
-        present = self.persons.row_of >= 0
-        joined = np.argmax(present, axis=0)
+        joined = np.argmax(self.persons.row_of >= 0, axis=0)
         for first in range(len(self.columns)):
             span = self._start(first)
             for last in range(first, len(self.columns)):
@@ -293,8 +291,7 @@ class Series:
 
     def _patterns(self) -> Iterator[Span]:
         """Return a span for each set of releases that a person is in, with these persons alone."""
-        present = (self.persons.row_of >= 0).T
-        patterns, of_person = np.unique(present, axis=0, return_inverse=True)
+        patterns, of_person = np.unique((self.persons.row_of >= 0).T, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
             first, *others = np.flatnonzero(pattern).tolist() or [-1]
             if first >= 0:
@@ -434,8 +431,7 @@ def audit_series(
             if knowledge == PRESENT:
                 at_risk[span.persons[exposed]] = True
             lines.append((knowledge, *span.place, len(span.releases), len(span.persons), int(exposed.sum())))
-    names = ["knows", "first", "last", "releases", "rows", "rows_at_risk"]
-    table = pd.DataFrame(lines, columns=names)
+    table = pd.DataFrame(lines, columns=["knows", "first", "last", "releases", "rows", "rows_at_risk"])
 
     def list_threats() -> pd.DataFrame:
         found = []

@@ -201,8 +201,7 @@ def _find_conflicts(
         wanted = constraint_table(guarantee.constraints, itemsets)
         supports = index.supports(wanted.codes, wanted.offsets)
         rare = (supports > 0) & (supports < k)
-        listed = replace(wanted, supports=supports).take(rare).distinct().ordered()
-        return Conflicts.of(listed, index.singles)
+        return Conflicts.of(replace(wanted, supports=supports).take(rare).distinct().ordered(), index.singles)
     largest = _LARGEST if guarantee.m is None else min(guarantee.m, _LARGEST)
     if largest > 2 and index.search_bound(largest) > _MOST_VISITED:
         largest = 2

@@ -194,8 +194,7 @@ def labels_to_suppress(
     rows, gone = np.flatnonzero(labelled & few[class_of]), [np.zeros(0, np.int64)]
     by_class: Any = pd.Series(rows).groupby(class_of[rows])
     for number, own in by_class:
-        need = k - int(counts[number])
-        gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, need))
+        gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, k - int(counts[number])))
     return np.concatenate(gone)
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.kkm import list_labels
+from pdanon.io.units import UnitTable
 from pdanon.itemsets.codes import Itemsets, find_items, item_texts
 from pdanon.itemsets.columns import label_position, with_column
 from pdanon.itemsets.dtype import number_texts
@@ -25,7 +26,7 @@ from pdanon.itemsets.validation import check_known, is_encodable
 from pdanon.recoding.recoding import label_column
 from pdanon.recoding.release import withhold
 from pdanon.recoding.result import Anonymized, mapping_of, recoded_lists
-from pdanon.recoding.unit_release import rename_units, table_of_units
+from pdanon.recoding.unit_release import rename_units
 
 Labels: TypeAlias = str | Callable[[list[Any]], str]
 Names: TypeAlias = dict[str, str]  # other names of sets, by label
@@ -57,7 +58,10 @@ def relabel(result: Anonymized, labels: Labels) -> Anonymized:
     if "LM" in result.loss or len(mapping) == 0:
         return result
     parts = [mapping_of(result, label) for label in lists]
-    units = table_of_units(result) if "unit" in result.parameters else None
+    units = None
+    if "unit" in result.parameters:
+        unit, item = (result.parameters[name] for name in ("unit", "item"))
+        units = UnitTable.of(frame, unit, item, None, as_shown=True)
     columns = [units.gather().iloc[:, 0]] if units else [frame[label] for label in lists]
     names, taken = list[Names](), [mapping_values(part, "item") for part in parts]
     for part, column in zip(parts, columns, strict=True):
@@ -65,8 +69,7 @@ def relabel(result: Anonymized, labels: Labels) -> Anonymized:
         taken.append(pa.array([*names[-1].values()], pa.string()))
     if not any(names):
         return result
-    renamed = [with_names(part, own) for part, own in zip(parts, names, strict=True)]
-    mapping = pd.concat(renamed)
+    mapping = pd.concat([with_names(part, own) for part, own in zip(parts, names, strict=True)])
     mapping.attrs = result.mapping.attrs
     guarantee = result.guarantee.with_mapping(mapping)
     if units:

@@ -166,8 +166,7 @@ def draw_pairs(itemsets: Itemsets) -> tuple[Codes, Numbers]:
     copies = pairs if itemsets.weights is None else pairs * itemsets.weights
     _, places = sample_places(copies.sum(keepdims=True))
     rows, within = find_places(hash_rows(itemsets), pairs, copies, places)
-    codes = pair_codes(itemsets, rows, within)
-    return np.unique(codes, axis=0, return_counts=True)
+    return np.unique(pair_codes(itemsets, rows, within), axis=0, return_counts=True)
 
 
 def count_pairs(itemsets: Itemsets) -> Numbers:
@@ -238,8 +237,7 @@ def hash_rows(itemsets: Itemsets) -> NDArray[np.uint64]:
 def _supports(index: SupportIndex, pairs: Codes) -> Numbers:
     """Return the supports of pairs. They have few items, so only these are transposed to save memory."""
     items, numbers = np.unique(pairs, return_inverse=True)
-    offsets = np.arange(0, pairs.size + 1, 2)
-    return index.select(items).supports(numbers.astype(np.int32).ravel(), offsets)
+    return index.select(items).supports(numbers.astype(np.int32).ravel(), np.arange(0, pairs.size + 1, 2))
 
 
 # The names of all losses that a result may have, in the order of tables.

@@ -310,8 +310,7 @@ def became_of(
     entries, published_as = np.unique((entries, published_as), axis=1)  # equal lines are one
     if repeated := len(entries) - len(np.unique(entries)):
         problem = "an item has several labels in one group, and the rows with each label are unknown"
-        got = f"{repeated} of {len(mapping)} rows of the mapping"
-        raise ParameterError(problem, where="result", got=got)
+        raise ParameterError(problem, where="result", got=f"{repeated} of {len(mapping)} rows of the mapping")
     # Items and groups are combined into one number, and searched among those of the mapping.
     of_item = np.int64(0) if groups is None else np.asarray(groups, np.int64)[rows]
     found = find_numbers(entries, of_item * items.n_items + codes)

@@ -144,8 +144,7 @@ def _assign_terms(table: ChunkTable, filled: Mask, rng: np.random.Generator) -> 
     which, candidates = ranges(table.first_records[owners], table.sizes[owners])
     open_ = ~filled[candidates]
     n_empty = np.bincount(which[open_], minlength=len(rows))
-    n_placed = np.maximum(n_terms, n_empty)
-    cluster, number = ranges(np.zeros(len(rows), np.int64), n_placed)
+    cluster, number = ranges(np.zeros(len(rows), np.int64), np.maximum(n_terms, n_empty))
     # Terms: those of the cluster in random order, repeated.
     place, terms = ranges(table.itemsets.offsets[:-1][rows], n_terms)
     shuffled = terms[_order_within(place, rng.random(len(terms)))]

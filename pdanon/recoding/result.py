@@ -701,8 +701,7 @@ def in_chunks(result: Anonymized) -> bool:
 
 def recoded_lists(result: Anonymized) -> list[Hashable]:
     """Return the labels of the recoded list columns."""
-    frame = result.frame
-    lists = [label for label, column in frame.items() if is_list_column(column)]
+    lists = [label for label, column in result.frame.items() if is_list_column(column)]
     return [label for label in lists if label not in result.passed_through]
 
 

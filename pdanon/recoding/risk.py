@@ -87,11 +87,10 @@ class Attacker:
         counted = len(sizes_before)
         if not counted:
             return None
-        known = np.arange(after.least_known, most_known + 1)
+        known = np.arange(1 if after.own is None else 0, most_known + 1)  # the class is known
         table: dict[str, Any] = {"known": known, "rows": n_rows, "counted": counted}
         for suffix, found in (("", sizes[:counted]), ("_before", sizes_before)):
-            shares = [np.mean(found <= number, axis=0) for number in known]
-            below_k, singled_out = np.array(shares).T
+            below_k, singled_out = np.array([np.mean(found <= number, axis=0) for number in known]).T
             table[f"singled_out{suffix}"] = singled_out
             table[f"below_k{suffix}"] = below_k if self.k is not None else np.nan
         return pd.DataFrame(table)
@@ -136,11 +135,6 @@ class Visible:
     def n_rows(self) -> int:
         """Number of rows of the table."""
         return self.index.n_rows if self.own is None else len(self.own)
-
-    @property
-    def least_known(self) -> int:
-        """Minimum number of known items: with classes 0, as the attacker knows the class."""
-        return 1 if self.own is None else 0
 
     def smallest(self, chosen: Numbers, k: int | None, least: int, most: int, work: int) -> Numbers:
         """Return the sizes of the smallest itemsets with support below k, and 1, of some rows."""

@@ -63,12 +63,6 @@ def release_units(
     return replace(result, parameters={**result.parameters, **parameters, **keep_parameter(keep)})
 
 
-def table_of_units(result: Anonymized) -> UnitTable:
-    """Return the rows of a release by units, to give its sets other names."""
-    unit, item = (result.parameters[name] for name in ("unit", "item"))
-    return UnitTable.of(result.frame, unit, item, None, as_shown=True)
-
-
 def rename_units(
     table: UnitTable, names: dict[str, str], guarantee: Guarantee, *, counts: bool
 ) -> pd.DataFrame:
@@ -137,8 +131,7 @@ class _UnitRelease:
         if not self.table.is_long:
             return UnitRows(units, n_units, labels), np.arange(len(units))
         sources = np.flatnonzero(labels.lengths > 0)
-        has_label = mask_at(n_units, units[sources])
-        empty = np.flatnonzero(~has_label).astype(np.int32)
+        empty = np.flatnonzero(~mask_at(n_units, units[sources])).astype(np.int32)
         numbers = np.concatenate([units[sources], empty])
         sources = np.concatenate([sources, np.full(len(empty), -1)])
         offsets = offsets_of(sources >= 0)
@@ -197,8 +190,7 @@ class _UnitRelease:
         for column in values.values():  # values are ranked by their texts
             _, first, number = np.unique(number_values(column), return_index=True, return_inverse=True)
             texts = np.array([str(value) for value in column.iloc[first]], object)
-            ranks = inverse_order(np.argsort(texts, kind="stable"))
-            content = pair_numbers(content, ranks[number])
+            content = pair_numbers(content, inverse_order(np.argsort(texts, kind="stable"))[number])
         own = unit_places(rows, content)[rows.numbers]
         order = np.lexsort((content, own))
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
@@ -325,8 +317,7 @@ class UnitLines:
         persons = np.arange(first, end)
         distinct = np.searchsorted(offsets_of(self.weights), persons, side="right") - 1
         codes, offsets = take_rows(self.codes, self.offsets, distinct)
-        labels = self.vocabulary.take(pa.array(codes, mask=codes < 0))
-        return persons[rows_of(offsets)], labels
+        return persons[rows_of(offsets)], self.vocabulary.take(pa.array(codes, mask=codes < 0))
 
 
 # --- What lines cannot show
@@ -370,8 +361,7 @@ def lines_of(bags: Itemsets) -> tuple[UnitRows, bool]:
     lines = np.maximum(lengths, 1)
     offsets = offsets_of(np.repeat(lengths > 0, lines))
     numbers = np.repeat(np.arange(len(lengths), dtype=np.int32), lines)
-    units = rows_of(bags.offsets)
-    repeats = (np.diff(bags.codes) == 0) & (np.diff(units) == 0)
+    repeats = (np.diff(bags.codes) == 0) & (np.diff(rows_of(bags.offsets)) == 0)
     rows = Itemsets(bags.codes, offsets, bags.vocabulary, np.zeros(len(numbers), np.bool_))
     return UnitRows(numbers, len(lengths), rows), bool(repeats.any())
 
@@ -381,8 +371,7 @@ def label_column(rows: UnitRows, order: Numbers, is_long: bool) -> Any:
     if not is_long:
         return rows.bags.take(order).to_pandas()
     codes = label_ranks(rows, is_long)[order] - 1
-    labels = rows.bags.vocabulary.take(pa.array(codes, mask=codes < 0))
-    return pd.arrays.ArrowExtensionArray(labels)
+    return pd.arrays.ArrowExtensionArray(rows.bags.vocabulary.take(pa.array(codes, mask=codes < 0)))
 
 
 # --- Orders that depend on content only

@@ -28,7 +28,6 @@ from pdanon.itemsets.columns import (
     label_key,
     label_positions,
     level_label,
-    same_label,
 )
 from pdanon.itemsets.equality import pair_numbers, value_numbers
 from pdanon.itemsets.validation import random_generator
@@ -136,10 +135,6 @@ class UnmodifiedColumns:
         if self.subset and (alone or len(self.known) > _MOST_NAMED):
             return self.subset
         return self.known[:_MOST_NAMED]
-
-    def is_judged(self, label: Hashable) -> bool:
-        """Return whether the caller has reviewed the columns of a label."""
-        return any(same_label(label, each) for each in self.judged)
 
     def sentences(self, rows: int | None = None) -> Iterator[str]:
         """Describe in sentences what was found, if anything."""
@@ -378,8 +373,7 @@ class RecodedColumns(NamedTuple):
 
     def check_keep(self, columns: Iterable[Hashable], keep: Any) -> tuple[Hashable, ...]:
         """Check the labels of columns that the caller has reviewed, given all labels."""
-        others = [label for label in columns if label not in self.labels]
-        return judged_labels(others, self.labels, keep)
+        return judged_labels([label for label in columns if label not in self.labels], self.labels, keep)
 
     def count_others(
         self, first: pd.DataFrame, rows: int, guarantee: Guarantee, judged: Sequence[Hashable]
@@ -512,8 +506,7 @@ def _count_with_items(
     if m is None or m <= 2 or index.search_bound(m) <= _MOST_VISITED:
         below_k = crowds.at_risk(crowds.small(k), index.at_risk(k, m))
         return len(below_k), int(np.count_nonzero(below_k))
-    drawn = random_generator(None).permutation(seen.n_rows)
-    sizes = seen.smallest(drawn, k, 1, m, _MOST_STEPS)
+    sizes = seen.smallest(random_generator(None).permutation(seen.n_rows), k, 1, m, _MOST_STEPS)
     return len(sizes), int(np.count_nonzero(sizes[:, 0] <= m))
 
 

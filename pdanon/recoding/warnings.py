@@ -153,8 +153,7 @@ def _describe_loss(mapping: pd.DataFrame, items: str) -> str:
         among = " or are suppressed" if removed else ""
         many = f"{percent(lost / total)} of the occurrences of {items}"
         return f"{many} became {what}, which stands for {most:,} of {n_items:,} items{among}"
-    group = pd.factorize(mapping["group"])[0]
-    return _describe_groups(group, item, supports, suppressed | broad, items)
+    return _describe_groups(pd.factorize(mapping["group"])[0], item, supports, suppressed | broad, items)
 
 
 def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tuple[pd.DataFrame, str]:

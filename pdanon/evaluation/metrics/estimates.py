@@ -54,8 +54,7 @@ class Chances:
     def remove_hidden(self, queries: ItemsetTable) -> ItemsetTable:
         """Remove the sensitive items from queries."""
         is_shown = ~self.is_hidden[queries.codes]
-        kept = offsets_of(is_shown)[queries.offsets]
-        return ItemsetTable(queries.codes[is_shown], kept, queries.supports)
+        return ItemsetTable(queries.codes[is_shown], offsets_of(is_shown)[queries.offsets], queries.supports)
 
     def factors(self, queries: ItemsetTable) -> Factors:
         """Return the probability that a row of each group has the sensitive items of each query."""
@@ -142,8 +141,7 @@ class Condition:
         # Distinct pairs of a released and an original value: each original value counts once.
         pairs = np.unique(np.stack((codes, before.values)), axis=1)
         members = np.bincount(pairs[0], minlength=len(labels))
-        bounds = offsets_of(members)
-        stands_for = csr(pairs[1], bounds, before.n_values, 1 / members[pairs[0]])
+        stands_for = csr(pairs[1], offsets_of(members), before.n_values, 1 / members[pairs[0]])
         return Factors(codes, len(labels), lambda queries: (stands_for @ before.shares(queries).T).T)
 
     def _within_intervals(self) -> Factors:
@@ -335,8 +333,7 @@ def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[Numbers, Numbers]
     """Return the combinations of values that occur, column by column, and the combination of each row."""
     if not factors:
         return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
-    rows = np.stack([each.values for each in factors])
-    values, classes = np.unique(rows, axis=1, return_inverse=True)
+    values, classes = np.unique(np.stack([each.values for each in factors]), axis=1, return_inverse=True)
     return values, classes.ravel().astype(np.int64)
 
 

@@ -269,8 +269,7 @@ def pair_errors(
 
 def _workload(label: Hashable, itemsets: Itemsets, codes: Codes) -> Workload:
     """Return the queries for itemsets of one size, given as the rows of a matrix of codes."""
-    queries = pd.DataFrame({label: as_lists(from_matrices([codes]), itemsets)})
-    return Workload.from_frame(queries, label)
+    return Workload.from_frame(pd.DataFrame({label: as_lists(from_matrices([codes]), itemsets)}), label)
 
 
 def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
@@ -561,7 +560,6 @@ def _estimate_confidences(before: RuleTable, release: Release, mode: Mode) -> Fl
     if not len(before):
         return np.empty(0)
     queries = pd.DataFrame({release.label: as_lists(before.frequent.sets, release.items)})
-    answers = answer_queries(queries, release, mode, 0)
-    counts = np.append(np.nan, answers.table["estimate"].to_numpy())
+    counts = np.append(np.nan, answer_queries(queries, release, mode, 0).table["estimate"].to_numpy())
     wholes, antecedents = counts[before.wholes], counts[before.antecedents]
     return np.divide(wholes, antecedents, out=np.zeros(len(before)), where=antecedents > 0)
