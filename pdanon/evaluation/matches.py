@@ -102,7 +102,7 @@ _DEFAULT_M = 2  # known items, where a guarantee lists what is known, or limits 
 _DOUBLINGS = 3  # the average risk is bounded by the rows below 2, 4 and 8 times the fewest matches
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Knowledge:
     """The knowledge of an attacker about a person, by the model of a guarantee."""
 
@@ -226,11 +226,10 @@ def _index(classes: Numbers | None, columns: Sequence[Itemsets]) -> Callable[[in
         sizes = np.bincount(classes)[classes]
         return lambda k, m: sizes < k
     if classes is None and len(columns) == 1:
-        index = SupportIndex.of(columns[0])
-        return lambda k, m: index.exposure(k, m) > 0
+        return SupportIndex.of(columns[0]).at_risk
     of_row = np.zeros(columns[0].n_rows, np.int64) if classes is None else classes
     crowds = Crowds.of(columns, of_row)
-    return lambda k, m: crowds.at_risk(crowds.small(k), crowds.index.exposure(k, m) > 0)
+    return lambda k, m: crowds.at_risk(crowds.small(k), crowds.index.at_risk(k, m))
 
 
 # --- Thresholds of authorities: the least number of people that may share what is published about them

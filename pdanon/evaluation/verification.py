@@ -226,7 +226,7 @@ def _check_facts(
         if independent:
             audits.append(count_independently(release, guarantee, column, independent=True))
     except PdanonError as reason:
-        yield Check("guarantee", False, f"not counted again: {_first_line(reason)}")
+        yield Check("guarantee", False, f"not counted again: {reason.parts['what']}")
         unchecked |= {"promise", "not_protected", "unmodified", "risk", "thresholds", "verdict"}
     else:
         yield from _check_audits(stored, audits, len(release))
@@ -307,7 +307,7 @@ def _check_risk(
     try:
         now = count_risks(release, guarantee, column, *passed.values())
     except PdanonError as error:
-        yield Check("risk", False, f"not counted again: {_first_line(error)}")
+        yield Check("risk", False, f"not counted again: {error.parts['what']}")
         return
     unknown = {name for name, table in passed.items() if table is None}
     then, again = (_comparable(each, unknown) for each in (stored.risk, now))
@@ -332,7 +332,3 @@ def _comparable(risk: Facts, unknown: set[str]) -> Facts:
         for name, value in risk.items()
         if name not in unknown
     }
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]

@@ -189,8 +189,8 @@ def check_recountable(guarantee: Any, others: Sequence[str] = ()) -> Recountable
 
 def check_guarantee(guarantee: Any) -> None:
     """Check that a guarantee is an instance of a privacy model."""
-    if isinstance(guarantee, type) or not isinstance(guarantee, Guarantee):
-        is_class = isinstance(guarantee, type)
+    is_class = isinstance(guarantee, type)
+    if is_class or not isinstance(guarantee, Guarantee):
         got = f"the class {guarantee.__name__}" if is_class else type(guarantee).__name__
         hint = "pass a privacy model with its parameters, such as pdanon.KmAnonymity(k=5, m=2)"
         if is_number(guarantee):

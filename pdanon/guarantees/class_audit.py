@@ -59,7 +59,7 @@ class ClassPart(NamedTuple):
     """All rows of some classes, as released."""
 
     frame: pd.DataFrame
-    had_none: Mask | None = None  # whether a row had no item in the original; None: unknown
+    had_none: Mask | None  # whether a row had no item in the original; None: unknown
 
 
 class PartAudit(NamedTuple):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any
@@ -203,7 +203,7 @@ def read_fields(path: str) -> list[list[str]]:
     return read_safely(read, path, "CSV")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MappedItems(Suppression):
     """The named items in the mapping of a release, and what it suppresses."""
 

@@ -345,10 +345,8 @@ class AllRules:
         if self.public is not None:
             object.__setattr__(self, "public", NamedItems.some(self.public, "public"))
             if both := int((self.public.find(self.sensitive.values) >= 0).sum()):
-                problem, hint = (
-                    "an item is both public and sensitive",
-                    "remove it from public= or from sensitive=",
-                )
+                problem = "an item is both public and sensitive"
+                hint = "remove it from public= or from sensitive="
                 raise ParameterError(problem, where="public", got=f"{both} items", hint=hint)
         if self.sensitive.ranges or self.known_items.ranges:
             hint = "create the rules with pdanon.constraints.ps_rules(frame, public, sensitive, m)"

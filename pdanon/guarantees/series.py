@@ -122,7 +122,9 @@ class Persons:
     def of(cls, releases: Sequence[Released], key: Any) -> Persons:
         """Link the rows of several releases by a column, by lists of persons, or by the index."""
         keys = [_read_keys(*each) for each in zip(releases, _keys_of(releases, key), strict=True)]
-        kinds = set().union(*(_kinds_of(each) for each in keys))
+        kinds = set[str]()  # keys of two kinds are never equal
+        for each in filter(len, keys):
+            kinds |= {"numbers"} if is_numeric_dtype(each.dtype) else {*map(_kind_of, each)}
         if len(kinds) > 1:
             hint = "convert the keys to one type, such as .astype(str)"
             got = " and ".join(sorted(kinds))
@@ -199,13 +201,6 @@ def _index_of(frame: pd.DataFrame) -> pd.Index[Any]:
         what = "nothing links the rows of a person: the index only counts rows, and their order links nobody"
         raise ParameterError(what, where="index", hint=hint)
     return frame.index
-
-
-def _kinds_of(keys: pd.Index[Any]) -> set[str]:
-    """Return the kinds of values: keys of two kinds are never equal."""
-    if is_numeric_dtype(keys.dtype):
-        return {"numbers"} if len(keys) else set()
-    return {*map(_kind_of, keys)}
 
 
 def _kind_of(value: Any) -> str:

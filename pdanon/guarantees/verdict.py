@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -15,6 +14,7 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.cards import Verdict, card
 from pdanon.itemsets.codes import Itemsets, Mask, Numbers, add_first_copies
 from pdanon.itemsets.encoded_columns import ListColumns
+from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import check_mapping
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset, empty_itemsets
@@ -175,7 +175,7 @@ EMPTY_ROWS, ROWS_WITHOUT_PUBLIC = "empty_rows", "rows_without_public"  # attribu
 _Guarantee = TypeVar("_Guarantee")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Suppression:
     """Suppressed items and empty rows, read from the mapping of a release."""
 

@@ -66,8 +66,8 @@ class WrittenRows(NamedTuple):
     """The rows of a release in memory, before they are audited."""
 
     frame: pd.DataFrame
-    groups: NDArray[Any] | None = None  # of each row of the original, if groups are recoded separately
-    classes: pd.DataFrame | None = None  # the table of the groups, or one that is published with the frame
+    groups: NDArray[Any] | None  # of each row of the original, if groups are recoded separately
+    classes: pd.DataFrame | None  # the table of the groups, or one that is published with the frame
     # whether the rows are those of the original, so that its other columns are released with them
     has_rows: bool = True
 

@@ -276,7 +276,7 @@ def check_max_loss(max_loss: Any, others: Sequence[str] = ()) -> dict[str, float
     return found
 
 
-def excess(loss: Mapping[str, float] | pd.Series[float], most: Mapping[str, float]) -> list[str]:
+def excess(loss: pd.Series[float], most: Mapping[str, float]) -> list[str]:
     """Return the measures whose bound a release exceeds; it must have these measures."""
     for name in most:
         if name not in loss:
@@ -286,7 +286,7 @@ def excess(loss: Mapping[str, float] | pd.Series[float], most: Mapping[str, floa
 
 
 def refuse_loss(
-    loss: Mapping[str, float] | pd.Series[float],
+    loss: pd.Series[float],
     useless: str,
     most: Mapping[str, float],
     least: Mapping[str, float] | None = None,

@@ -218,11 +218,9 @@ class _UnitRelease:
 def _values(frame: pd.DataFrame, place: int, sources: Numbers) -> pd.Series[Any]:
     """Return the values of rows of the original; missing for -1."""
     column = frame.iloc[:, place].reset_index(drop=True)
-    if (sources < 0).any():
-        if column.dtype.kind in "iub":  # which has no missing values
-            column = column.convert_dtypes()
-        return _without_residue(column.reindex(sources).reset_index(drop=True))
-    return _without_residue(column.take(sources).reset_index(drop=True))
+    if (sources < 0).any() and column.dtype.kind in "iub":  # which has no missing values
+        column = column.convert_dtypes()
+    return _without_residue(column.reindex(sources).reset_index(drop=True))
 
 
 def _without_residue(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -59,7 +59,7 @@ REMEDY = (
 
 def items_left(
     mapping: pd.DataFrame,
-    loss: Mapping[str, float] | pd.Series[float],
+    loss: pd.Series[float],
     n_rows: int,
     guarantee: Guarantee | None = None,
 ) -> str:
@@ -97,7 +97,7 @@ def items_left(
     return texts or _describe_errors(judged, loss, kind)
 
 
-def unanswered(loss: Mapping[str, float] | pd.Series[float], guarantee: Guarantee, n_rows: int) -> str:
+def unanswered(loss: pd.Series[float], guarantee: Guarantee, n_rows: int) -> str:
     """Describe errors of counts above two thirds, for items, pairs and combinations; empty unless all are."""
     kinds = {"singles": "an item", "pairs": "a pair", "values": "a combination of quasi-identifiers"}
     kinds = {name: kind for name, kind in kinds.items() if name in loss}
@@ -168,7 +168,7 @@ def _unprotected_items(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tu
     return mapping, "items"
 
 
-def _describe_errors(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float], items: str) -> str:
+def _describe_errors(mapping: pd.DataFrame, loss: pd.Series[float], items: str) -> str:
     """Describe a release with almost all occurrences changed, where no pairs can be counted."""
     pairs, ncp = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "NCP"))
     if not is_nearly_all(pairs, _MILLION) or ("LM" in loss and 2 * ncp < _MILLION):  # nodes can be counted

@@ -282,7 +282,6 @@ def attack(
     mapping, groups = _read_release(result, mapping)
     release = Release.of(original, result, mapping, None, column)
     release.check_rows()
-    groups = np.zeros(len(original), np.int64) if groups is None else groups
     rng = random_generator(random_state)
     if sample is not None:
         if k is None and isinstance(result, Anonymized):
@@ -306,12 +305,12 @@ def _attack_at_random(
     items: Itemsets,
     published: Itemsets,
     mapping: pd.DataFrame,
-    groups: Numbers,
+    groups: Numbers | None,
     rows: Numbers,
     m: int | None,
     rng: np.random.Generator,
 ) -> Attack:
-    """Attack some rows by an attacker who guesses at random, given the group of each row of the table."""
+    """Attack some rows by an attacker who guesses at random, given the group of each row, if any."""
     codes, offsets = draw_subsets(items, rows, m, rng)
     became = became_of(items, published, mapping, groups, np.repeat(rows, np.diff(offsets)), codes)
     # Distinct rows with weights: releases have many equal rows.
@@ -323,7 +322,7 @@ def _attack_at_random(
 def _attack_with_sample(
     release: Release,
     mapping: pd.DataFrame,
-    groups: Numbers,
+    groups: Numbers | None,
     given: pd.DataFrame | str,
     k: int,
     m: int | None,
@@ -442,4 +441,4 @@ def attack_itemsets(
     rng = random_generator(random_state)
     weights = np.where(items.lengths > 0, before.weights, 0)
     rows = rng.choice(len(weights), n, p=weights / weights.sum())
-    return _attack_at_random(items, published, mapping, np.zeros(len(weights), np.int64), rows, most, rng)
+    return _attack_at_random(items, published, mapping, None, rows, most, rng)

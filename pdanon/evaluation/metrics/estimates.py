@@ -226,9 +226,9 @@ class Release:
     items: Itemsets
     published: Itemsets
     cover: Cover
-    chances: Chances | None = None  # if items are counted by groups
-    bags: Itemsets | None = None  # the released column, if a row repeats a label
-    retained: Floats | None = None  # of each item, if some are deleted row by row: the share of its rows
+    chances: Chances | None  # if items are counted by groups
+    bags: Itemsets | None  # the released column, if a row repeats a label
+    retained: Floats | None  # of each item, if some are deleted row by row: the share of its rows
 
     @classmethod
     def of(
