@@ -194,7 +194,8 @@ def labels_to_suppress(
     rows, gone = np.flatnonzero(labelled & few[class_of]), [np.zeros(0, np.int64)]
     by_class: Any = pd.Series(rows).groupby(class_of[rows])
     for number, own in by_class:
-        gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, k - int(counts[number])))
+        need = k - int(counts[number])
+        gone.append(_cheapest_of(itemsets, own.to_numpy(), units, weights, need))
     return np.concatenate(gone)
 
 

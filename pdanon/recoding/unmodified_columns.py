@@ -236,7 +236,7 @@ def count_unmodified(
     frame: pd.DataFrame,
     lists: Sequence[int],
     guarantee: Guarantee,
-    judged: Sequence[Hashable],
+    judged: Sequence[Hashable] = (),
     quasi: Sequence[int] = (),
     private: Collection[int] = (),
 ) -> UnmodifiedColumns:
