@@ -20,17 +20,19 @@ from pdanon.algorithms.losses import (
     OWN,
     READABLE,
     WITH_MEANING,
+    Measure,
     counts_error,
     default_loss,
     read_loss,
 )
-from pdanon.algorithms.refinement import refine_quickly
+from pdanon.algorithms.refinement import refine_release
 from pdanon.algorithms.refinement.task import HURRIED
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     EARLIER,
     LOWERED_BY_DELETIONS,
     ONE_LABEL,
+    Parameters,
     Recodes,
     Way,
     algorithm,
@@ -292,10 +294,7 @@ def anonymize(
     loss, losses = read_loss(loss, guarantee, hierarchy, frame)
     ways = _suited(ways, loss)
     measure, lowered = losses[loss], _lowered(loss, losses)
-    if utility is not None:
-        given["utility"] = partition(utility)
-    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    parameters |= given | {"guarantee": guarantee, "random_state": random_state}
+    parameters = _parameters(guarantee, given | {"random_state": random_state})
     if described:
         parameters["quasi"] = _describe_all(guarantee, described)
     naming = None if named is None else NamedBound.of(frame, column, guarantee, named)
@@ -312,6 +311,13 @@ def anonymize(
         if naming is not None:
             trials = _raise_k(trials, ways, report)
         return trials.outcome()
+
+
+def _parameters(guarantee: Guarantee, given: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of a guarantee, and the given ones; blocks are read."""
+    own = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
+    blocks = {"utility": partition(given["utility"])} if "utility" in given else {}
+    return {**own, **given, **blocks, "guarantee": guarantee}
 
 
 def _describe_all(guarantee: Guarantee, described: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
@@ -383,7 +389,7 @@ def _uses(step: Step, parameter: str) -> bool:
     return parameter in parameters_of(algorithm(step.algorithm))
 
 
-def _arguments(step: Step, known: Mapping[str, Any]) -> dict[str, Any]:
+def _arguments(step: Step, known: Mapping[str, Any]) -> Parameters:
     """Return the known parameters that the algorithm of a configuration takes."""
     taken = known_arguments(algorithm(step.algorithm), known)
     if step.way.needs != "hierarchy":
@@ -407,6 +413,7 @@ _LATE = "no time left: "  # first words of a reason
 _PATIENCE = 10  # factor of the limit for the first release
 _CLEARLY = 10  # factor by which deletions must be able to lose less than labels that are the same in all rows
 _Rank: TypeAlias = tuple[bool, bool, bool, float]
+_Row: TypeAlias = dict[str, Any]  # of the table of all tries
 
 
 @dataclass(slots=True)
@@ -414,7 +421,7 @@ class _Usual:
     """The best of the releases that are tried if no loss is named, by the default loss."""
 
     loss: str  # the loss that refinement lowers
-    measure: Callable[[Anonymized], float]
+    measure: Measure
     best: Anonymized | None = None
     least: _Rank = (True, True, True, np.inf)
 
@@ -433,7 +440,7 @@ class _Trials:
     column: Hashable | None
     parameters: Mapping[str, Any]
     loss: str  # the loss that refinement lowers
-    measure: Callable[[Anonymized], float]
+    measure: Measure
     end: float  # a value of perf_counter()
     limit: float  # seconds
     most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
@@ -445,7 +452,7 @@ class _Trials:
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
     bound: Bound | None = None  # on the loss of any release by sets with the guarantee, of a refined one
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
-    rows: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[_Row] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
     exhausted: Exception | None = None  # the last lack of memory
     unfit: UnfitStartError | None = None  # of the first algorithm that cannot start from the release
@@ -453,8 +460,8 @@ class _Trials:
     patience: int = _PATIENCE  # factor of the limit for the first release
     lowest: tuple[float, float] = (np.inf, 0.0)  # the lowest loss, and the share named there
     promising: bool = False  # whether a release is within the bounds on losses, and not almost empty
-    error: Callable[[Anonymized], float] | None = None  # of the measure of a release, if it is an estimate
-    near: list[tuple[_Rank, dict[str, Any], Anonymized]] = field(default_factory=list)  # within this error
+    error: Measure | None = None  # of the measure of a release, if it is an estimate
+    near: list[tuple[_Rank, _Row, Anonymized]] = field(default_factory=list)  # within this error
 
     def try_all(self, ways: Iterable[Step], report: Report) -> None:
         """Try all configurations."""
@@ -480,7 +487,7 @@ class _Trials:
         left = self.end - began
         if self.best is None:  # the first release may take longer
             left += (self.patience - 1) * self.limit
-        row: dict[str, Any] = {"algorithm": str(step), "reason": self._reason_to_skip(step, left)}
+        row: _Row = {"algorithm": str(step), "reason": self._reason_to_skip(step, left)}
         self.rows.append(row)
         if row["reason"]:
             return
@@ -532,16 +539,14 @@ class _Trials:
         row["seconds"] = perf_counter() - began
         self.warned = True
 
-    def _keep_near(
-        self, new: tuple[_Rank, dict[str, Any], Anonymized], error: Callable[[Anonymized], float]
-    ) -> None:
+    def _keep_near(self, new: tuple[_Rank, _Row, Anonymized], error: Measure) -> None:
         """Keep the releases within the error of the lowest loss; the best of them changes least."""
         known = [*self.near, new]
         (*flags, loss), _, lowest = min(known, key=lambda each: each[0])
         self.near = [each for each in known if each[0] <= (*flags, loss + error(lowest))]
         self.best = min(self.near, key=lambda each: (each[2].loss["occurrences"], each[0]))[2]
 
-    def _exceed_named(self, row: dict[str, Any], result: Anonymized) -> list[str]:
+    def _exceed_named(self, row: _Row, result: Anonymized) -> list[str]:
         """Measure the share of persons named; return the name of the bound if it is above."""
         assert self.naming is not None
         named = row["named"] = self.naming.share(result)
@@ -574,7 +579,7 @@ class _Trials:
                 return "there is no release to refine"
             if is_refined(basis):
                 return "it is refined"
-            step = self._refining(step)
+            step = self._refining(step, basis)
         for name in ("utility", "start"):
             if name in self.parameters and not _uses(step, name):
                 return f"does not keep to {name}"
@@ -592,10 +597,8 @@ class _Trials:
         """Return the release that a step would refine, and the loss that this lowers."""
         return _basis(self.usual if self.usual is not None and step.way.options else self)
 
-    def _refining(self, step: Step) -> Step:
+    def _refining(self, step: Step, basis: Anonymized) -> Step:
         """Return the call that refines a release: its algorithm's own, if sets must not be split."""
-        basis, _ = self._basis(step)
-        assert basis is not None
         name = basis.parameters["algorithm"]
         if "start" not in self.parameters or "refine" not in parameters_of(algorithm(name)):
             return step
@@ -609,14 +612,14 @@ class _Trials:
             if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
-                step = self._refining(step)
-            if step.algorithm == "refine":
                 basis, loss = self._basis(step)
                 assert basis is not None
-                seed = self.parameters.get("random_state")
-                near = self.parameters["hierarchy"] if loss == "meaning" else None
-                loss = loss if near is None else "balanced"
-                return refine_quickly(self.frame, basis, loss, seed, near)
+                step = self._refining(step, basis)
+                if step.algorithm == "refine":
+                    seed = self.parameters.get("random_state")
+                    near = self.parameters["hierarchy"] if loss == "meaning" else None
+                    loss = loss if near is None else "balanced"
+                    return refine_release(self.frame, basis, loss, seed, near, quick=True)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}
@@ -749,7 +752,7 @@ def choose(
     loss: str | None = None,
     time_limit: float = 60,
     **given: Any,
-) -> tuple[list[tuple[str, dict[str, Any]]], Callable[[Any], float], pd.DataFrame]:
+) -> tuple[list[tuple[str, Parameters]], Callable[[Any], float], pd.DataFrame]:
     """Choose the two algorithms that lose least on a sample of the rows, and return the loss to compare."""
     # The sample has a single column of lists. Its k is smaller in proportion, as are the supports. Of a
     # sample of all rows, one algorithm is chosen. ``given`` has further parameters of `anonymize`: hierarchy,
@@ -767,10 +770,7 @@ def choose(
         raise ParameterError(f"no algorithm for {name} recodes rows in parts", where="algorithm", hint=hint)
     name, losses = read_loss(loss, guarantee, given.get("hierarchy"), sample)
     known, measure = _suited(known, name), losses[name]
-    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    parameters |= given | {"guarantee": guarantee}
-    if "utility" in given:
-        parameters["utility"] = partition(given["utility"])
+    parameters = _parameters(guarantee, given)
     fewer, is_whole = dict(parameters), len(sample) == n_rows
     if not is_whole and parameters.get("k") is not None:
         fewer["k"] = max(2, ceil(parameters["k"] * len(sample) / n_rows))

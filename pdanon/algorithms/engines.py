@@ -20,6 +20,7 @@ from pdanon.algorithms.losses import WITH_MEANING
 from pdanon.algorithms.registry import (
     ALGORITHMS,
     REQUEST_PARAMETERS,
+    Parameters,
     Recodes,
     algorithm as find_algorithm,
     functions,
@@ -48,7 +49,7 @@ from pdanon.itemsets.memory import large_arrays_apart, return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_flag, check_known
 from pdanon.recoding.decision import Decision, ListDecision
-from pdanon.recoding.labels import Labels, Names, check_labels, rename_sets, with_names
+from pdanon.recoding.labels import check_labels, rename_sets, with_names
 from pdanon.recoding.meaning import level_shares
 from pdanon.recoding.unit_release import (
     UnitLines,
@@ -81,7 +82,7 @@ class Plan:
 
 
 def plan(
-    algorithm: str | None, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None = None
+    algorithm: str | None, parameters: Parameters, count_rows: Callable[[], int | None] | None = None
 ) -> Plan:
     """Check a call, before any row is read, and return what decides."""
     # ``algorithm``: the name of the algorithm. None: the one that loses least on a sample. ``parameters``:
@@ -102,7 +103,7 @@ def plan(
 
 
 def _decide_by_pairs(
-    algorithm: str, parameters: dict[str, Any], counts: PairCounts, fetch: Fetch
+    algorithm: str, parameters: Parameters, counts: PairCounts, fetch: Fetch
 ) -> Decision[Recoder]:
     def decide_once(columns: ListColumns) -> tuple[Decision[Recoder], Codes]:
         decision = _decide_lists(columns, algorithm, parameters)
@@ -114,9 +115,7 @@ def _decide_by_pairs(
     return replace(decision, rounds=rounds)
 
 
-def _decide_by_sample(
-    guarantee: Guarantee, options: dict[str, Any], columns: ListColumns
-) -> Decision[Recoder]:
+def _decide_by_sample(guarantee: Guarantee, options: Parameters, columns: ListColumns) -> Decision[Recoder]:
     """Decide by the two algorithms that lose least on a sample, and keep the better decision."""
     sample = pd.DataFrame({"items": columns.sample(SAMPLE).to_pandas()})
     labels = options.get("labels", "set")
@@ -155,9 +154,7 @@ def rows_held(name: str) -> int:
     return int(float(f"{MACHINE_GB * 1e9 / ALGORITHMS[name].bytes_per_row:.1e}"))
 
 
-def _check_algorithm(
-    name: str, parameters: dict[str, Any], count_rows: Callable[[], int | None] | None
-) -> None:
+def _check_algorithm(name: str, parameters: Parameters, count_rows: Callable[[], int | None] | None) -> None:
     """Check that distinct transactions suffice for an algorithm; the error has the memory of all rows."""
     function = find_algorithm(name)
     accepted = sorted(functions(*_RECODES))
@@ -212,7 +209,7 @@ def recodes_lists(name: str, column: Hashable | None) -> bool:
     return found
 
 
-def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
+def decide(columns: ListColumns, algorithm: str, parameters: Parameters) -> Decision[Recoder]:
     """Decide for distinct transactions by an algorithm for which these suffice."""
     decision = _decide_lists(columns, algorithm, parameters)
     if decision.problem is not None:
@@ -220,23 +217,20 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     return _with_recoder(decision, algorithm)
 
 
-def _decide_lists(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> ListDecision:
+def _decide_lists(columns: ListColumns, algorithm: str, parameters: Parameters) -> ListDecision:
     record = ALGORITHMS[algorithm]
     given = with_defaults(record.function, parameters)
     labels = given.pop("labels", "set")
     decision = record.decision(columns, given)
-    return decision if labels == "set" else _with_labels(decision, labels)
-
-
-def _with_labels(decision: ListDecision, labels: Labels) -> ListDecision:
-    """Return the same decision with other names for sets: rows outside memory are written once."""
-    rows, parameters = decision.rows, {**decision.parameters, "labels": labels}
-    names: Names = {}
+    if labels == "set":
+        return decision
+    # Sets have their other names from the start: rows outside memory are written once.
+    rows, mapping = decision.rows, decision.mapping
     if not rows.recoding.hierarchical:
-        names = rename_sets(decision.mapping, rows.recoding.apply(rows.columns.itemsets), labels)
-    mapping = with_names(decision.mapping, names) if names else decision.mapping
-    known = decision.guarantee.with_mapping(mapping)
-    return replace(decision, mapping=mapping, guarantee=known, parameters=parameters)
+        names = rename_sets(mapping, rows.recoding.apply(rows.columns.itemsets), labels)
+        mapping = with_names(mapping, names) if names else mapping
+    known, own = decision.guarantee.with_mapping(mapping), {**decision.parameters, "labels": labels}
+    return replace(decision, mapping=mapping, guarantee=known, parameters=own)
 
 
 def _with_recoder(decision: ListDecision, algorithm: str) -> Decision[Recoder]:
@@ -434,7 +428,7 @@ class Units:
 
     unit: Hashable
     item: Hashable
-    counts: bool = False
+    counts: bool
 
     @classmethod
     def of(cls, unit: Hashable, item: Hashable, counts: Any) -> Units:
@@ -452,7 +446,7 @@ class Units:
             raise ParameterError("units and items are one column", where="unit", got=f"{unit!r}", hint=hint)
         return cls(unit, item, check_flag(counts, "counts"))
 
-    def check_parameters(self, parameters: dict[str, Any]) -> None:
+    def check_parameters(self, parameters: Parameters) -> None:
         """Remove ``keep``, and refuse parameters that need all lines at once, or another column."""
         if parameters.pop("keep", ()):
             hint = "leave it out, or read the lines into memory: their labels and values are audited together"
@@ -480,7 +474,11 @@ def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[Uni
     """Decide for the sets of persons, and make the lines."""
     # ``found``: the distinct sets of persons or, if lines count, their bags, with weights. ``decide``: what
     # decides for distinct transactions. ``units``: the columns of the lines.
-    decision = decide.by_rows(_as_sets(found) if units.counts else found)
+    distinct = found
+    if units.counts:
+        bags = found.itemsets
+        distinct = collapse_columns([[bags.recode(first_copies(bags.vocabulary), bags.vocabulary)]], 1)
+    decision = decide.by_rows(distinct)
     weights = found.itemsets.weights
     assert weights is not None  # of distinct sets
     if units.counts:
@@ -497,13 +495,6 @@ def decide_lines(found: ListColumns, decide: Plan, units: Units) -> Decision[Uni
         rows, _ = lines_of(Itemsets.from_arrow(published.to_arrow(), repeats=True))
     parameters = {**decision.parameters, **asdict(units)}
     return replace(decision.with_rows(UnitLines.of(rows, weights)), parameters=parameters)
-
-
-def _as_sets(units: ListColumns) -> ListColumns:
-    """Return the distinct sets of persons for their bags."""
-    bags = units.itemsets
-    sets = bags.recode(first_copies(bags.vocabulary), bags.vocabulary)
-    return collapse_columns([[sets]], 1)
 
 
 def _label_lines(bags: Itemsets, recoder: Recoder, algorithm: object) -> UnitRows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from math import hypot, isfinite
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -33,6 +33,8 @@ from pdanon.itemsets.mapping import is_kept
 from pdanon.itemsets.validation import describe, find_name, is_number
 from pdanon.recoding.loss import count_pairs, sampling_error
 from pdanon.recoding.result import Anonymized, recoded_lists
+
+Measure: TypeAlias = Callable[[Anonymized], float]  # returns a loss
 
 
 def _labels_of_items(result: Anonymized) -> tuple[pd.DataFrame, int]:
@@ -63,12 +65,12 @@ def _balanced(result: Anonymized) -> float:
     return balanced_loss(labels, supports, ~is_kept(mapping).to_numpy(np.bool_), n_items)
 
 
-def _mean(*names: str) -> Callable[[Anonymized], float]:
+def _mean(*names: str) -> Measure:
     """Return the mean of losses of a result."""
     return lambda result: float(sum(result.loss[name] for name in names) / len(names))
 
 
-def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
+def _by_name(*names: str) -> dict[str, Measure]:
     """Return losses of a result by their names."""
     return {name: _mean(name) for name in names}
 
@@ -82,7 +84,7 @@ def counts_error(frame: pd.DataFrame, result: Anonymized) -> float:
     return hypot(*(sampling_error(result.loss[name], n) for name, n in populations.items())) / 2
 
 
-def _loss_of_caller(loss: Any, frame: pd.DataFrame) -> Callable[[Anonymized], float]:
+def _loss_of_caller(loss: Any, frame: pd.DataFrame) -> Measure:
     """Return the loss of a result by a function of the frame and the result, or by a workload."""
     measure = getattr(loss, "are", loss)
     if not callable(measure):
@@ -125,7 +127,7 @@ def check_meaning(loss: str | None, hierarchy: Any) -> None:
         raise ParameterError("this loss needs a hierarchy", where="loss", got=loss, hint=hint)
 
 
-LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
+LOSSES: dict[type, Mapping[str, Measure]] = {
     KmAnonymity: _OF_SETS,
     PrivacyConstraints: _OF_SETS,
     PSRules: _OF_ITEMS,
@@ -152,7 +154,7 @@ OWN = "the loss of the caller"
 
 def read_loss(
     loss: Any, guarantee: Guarantee, hierarchy: Any, frame: pd.DataFrame
-) -> tuple[str, Mapping[str, Callable[[Anonymized], float]]]:
+) -> tuple[str, Mapping[str, Measure]]:
     """Return the name of the loss to minimize, by default that of the guarantee, and all its losses."""
     losses = LOSSES[type(guarantee)]
     if loss is None:

@@ -28,6 +28,7 @@ from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
+Parameters: TypeAlias = dict[str, Any]  # arguments by name
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
 # The families that recode a list column, and nothing else.
 OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
@@ -143,12 +144,25 @@ class Algorithm:
         """Decide for list columns, wherever their rows are; ``arguments`` are those that are recorded."""
         assert self.decide is not None  # required of all algorithms for list columns
         given = self.read_guarantee({name: materialize(value) for name, value in arguments.items()})
-        own = given if "guarantee" in given else self._with_guarantee(given)
+        own, recorded = dict(given), given
+        if guarantee := given.get("guarantee"):  # its parameters are recorded one by one
+            promised = sorted(parameters_of_guarantee(type(guarantee)), key=len)
+            others = {name: value for name, value in given.items() if name != "guarantee"}
+            recorded = {name: getattr(guarantee, name) for name in promised} | others
+        else:
+            (kind,) = self.guarantees
+            promised = parameters_of_guarantee(kind)
+            own["guarantee"] = kind(**{name: own.pop(name) for name in promised if name in given})
         with progress_bar(self.name, self.unit) as report:
             decision = self.decide(columns, report, **own)
-        return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
+        # Numbers as the guarantee read them, if they are not None (any number); none that was left out.
+        named = [name for name in ("k", "m", "p") if recorded.get(name) is not None]
+        numbers = {name: getattr(decision.guarantee, name, recorded[name]) for name in named}
+        known = {"algorithm": self.name, **recorded, **numbers, **decision.parameters}
+        known = {name: value for name, value in known.items() if not isinstance(value, DefaultNumber)}
+        return replace(decision, parameters=known)
 
-    def read_guarantee(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def read_guarantee(self, arguments: Mapping[str, Any]) -> Parameters:
         """Return the arguments with the guarantee for ``guarantee, k, m``, if the algorithm takes these."""
         given = dict(arguments)
         if not takes_guarantee(self.function):
@@ -163,25 +177,6 @@ class Algorithm:
             raise ParameterError(what, where="guarantee", got=got, hint=hint)
         check_k(guarantee.k)
         return {"guarantee": replace(guarantee, mapping=None), **given}
-
-    def _with_guarantee(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments with the guarantee for its parameters, the only one of the algorithm."""
-        (kind,) = self.guarantees
-        others, promised = dict(given), parameters_of_guarantee(kind)
-        return {"guarantee": kind(**{name: others.pop(name) for name in promised if name in given}), **others}
-
-
-def _recorded_parameters(given: Mapping[str, Any], decision: ListDecision) -> dict[str, Any]:
-    """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
-    # Those of a guarantee are recorded one by one.
-    if guarantee := given.get("guarantee"):
-        promised = sorted(parameters_of_guarantee(type(guarantee)), key=len)
-        others = {name: value for name, value in given.items() if name != "guarantee"}
-        given = {name: getattr(guarantee, name) for name in promised} | others
-    named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
-    numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}
-    known = {**given, **numbers, **decision.parameters}
-    return {name: value for name, value in known.items() if not isinstance(value, DefaultNumber)}
 
 
 ALGORITHMS: dict[str, Algorithm] = {}
@@ -222,7 +217,7 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Parameter]:
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
-def with_defaults(function: Callable[..., Anonymized], given: Mapping[str, Any]) -> dict[str, Any]:
+def with_defaults(function: Callable[..., Anonymized], given: Mapping[str, Any]) -> Parameters:
     """Return all parameters of an algorithm, with their defaults where they are not given."""
     return {name: each.default for name, each in parameters_of(function).items()} | dict(given)
 
@@ -248,7 +243,7 @@ def takes_guarantee(function: Callable[..., Anonymized]) -> bool:
     return "guarantee" in signature(function).parameters
 
 
-def known_arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> dict[str, Any]:
+def known_arguments(function: Callable[..., Anonymized], known: Mapping[str, Any]) -> Parameters:
     """Return the known parameters that an algorithm takes: the guarantee, or its parameters."""
     promised = parameters_of_guarantee(type(known["guarantee"])) if takes_guarantee(function) else []
     return {name: known[name] for name in parameters_of(function) if name in known and name not in promised}
@@ -266,8 +261,6 @@ def of_lists(function: Callable[..., Anonymized]) -> bool:
 
 # --- Requests: releases by the parameters of a guarantee, as in texts of the command line and of policies
 
-
-Parameters: TypeAlias = dict[str, Any]  # arguments by name
 
 # Parameters of a request, besides the roles of columns.
 REQUEST_PARAMETERS = (

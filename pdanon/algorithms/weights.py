@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,8 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, item_array
 from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.validation import describe, format_positions, is_number
+
+WeightsLike: TypeAlias = "Mapping[Any, float] | pd.Series[float]"  # by item
 
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: the number of steps from 0 to 1
 MOST_LOSS = 10**9

@@ -42,7 +42,7 @@ from pdanon import (
 from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import steps
 from pdanon.algorithms.losses import LOSSES
-from pdanon.algorithms.refinement import refine_quickly
+from pdanon.algorithms.refinement import refine_release
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.algorithms.states import sets_search
 from pdanon.errors import OutOfMemoryError
@@ -100,7 +100,7 @@ def recounted(mapping, base):
 def alone(name, frame, best, loss, **asked):
     """The release of one algorithm that is called by hand."""
     if name.endswith("refined"):
-        return refine_quickly(frame, best, loss, None)
+        return refine_release(frame, best, loss, None, quick=True)
     if name == "optimal, suppress=True":
         return pdanon.optimal(frame, suppress=True, **asked)
     if name == "local_suppression, nodes":
@@ -721,11 +721,11 @@ def test_refinement_ends_at_the_limit_with_what_it_has():
 
 
 def test_refinement_that_was_ended_says_so(monkeypatch, clock):
-    def slow(*arguments):
+    def slow(*arguments, **options):
         clock.pass_by(3)
-        return refine_quickly(*arguments)
+        return refine_release(*arguments, **options)
 
-    monkeypatch.setattr(choosing, "refine_quickly", slow)
+    monkeypatch.setattr(choosing, "refine_release", slow)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=3)
     refined = result.tried.iloc[3]
     assert refined["reason"] == "no time left: ended with what it had"

@@ -19,7 +19,7 @@ from pdanon.algorithms.items.suppress_to_k import (
     too_frequent_where_public,
 )
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.weights import item_losses
+from pdanon.algorithms.weights import WeightsLike, item_losses
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.coherence import PublicAndPrivate, affordable, knowable_items, most_items
@@ -190,7 +190,7 @@ def coherence(
     private: Any,
     criterion: str = "mm/il",
     effort: Mapping[Any, int] | pd.Series[int] | None = None,
-    loss: str | Mapping[Any, float] | pd.Series[float] = "support",
+    loss: str | WeightsLike = "support",
     time_limit: float = 60,
 ) -> Anonymized:
     """Suppress public items until known items match neither few rows nor mostly rows with a private item.

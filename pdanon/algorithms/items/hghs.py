@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from functools import partial
 from itertools import count
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 
@@ -15,6 +15,7 @@ from pdanon.algorithms.items._generalization import (
 )
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import BASES, CutTask, Descent, NodePrices, Scenario
+from pdanon.algorithms.weights import WeightsLike
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.hierarchy import HierarchyLike
@@ -34,7 +35,7 @@ def hghs(
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
 
@@ -131,7 +132,7 @@ def mhghs(
     m: ItemLimit = None,
     hierarchy: HierarchyLike,
     loss: Literal["LM", "NCP"] = "LM",
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
 ) -> Anonymized:
     """Anonymize by generalization and suppression, in rounds of increasing itemset size.
 

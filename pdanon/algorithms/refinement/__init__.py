@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from pdanon.algorithms.refinement.nodes import refine_classes, refine_cuts, refi
 from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.weights import WeightsLike
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
@@ -30,7 +31,7 @@ def refine(
     original: pd.DataFrame,
     result: Anonymized,
     *,
-    loss: str | Mapping[Any, float] | pd.Series[float] | None = None,
+    loss: str | WeightsLike | None = None,
     hierarchy: HierarchyLike | None = None,
     time_limit: float | None = None,
     random_state: Seed = None,
@@ -161,31 +162,20 @@ def refine(
     >>> bool(refined.loss["occurrences"] <= result.loss["occurrences"])
     True
     """
-    return _refine(original, result, loss, time_limit, random_state, hierarchy=hierarchy)
+    return refine_release(original, result, loss, random_state, hierarchy, limit=time_limit)
 
 
-def refine_quickly(
-    original: pd.DataFrame,
-    result: Anonymized,
-    loss: str,
-    random_state: Seed,
-    hierarchy: HierarchyLike | None = None,
-) -> Anonymized:
-    """Refine as `refine`, but anneal many items only once, and very many in fewer sweeps."""
-    return _refine(original, result, loss, None, random_state, hierarchy=hierarchy, quick=True)
-
-
-def _refine(
+def refine_release(
     original: pd.DataFrame,
     result: Anonymized,
     loss: Any,
-    limit: Any,
     random_state: Any,
+    hierarchy: HierarchyLike | None = None,
     *,
-    hierarchy: HierarchyLike | None,
+    limit: Any = None,
     quick: bool = False,
 ) -> Anonymized:
-    """Refine a release, as `refine`."""
+    """Refine as `refine`; ``quick`` anneals many items only once, and very many in fewer sweeps."""
     started = time.perf_counter()
     clock = Clock(started, None if limit is None else check_seconds(limit))
     refined = _select_refinement(result)

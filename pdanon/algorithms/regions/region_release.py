@@ -28,7 +28,7 @@ from pdanon.algorithms.regions.table_parts import (
     look_near,
     read_lists,
 )
-from pdanon.algorithms.registry import ALGORITHMS, Algorithm, parameters_of, with_defaults
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm, Parameters, parameters_of, with_defaults
 from pdanon.algorithms.relational.publishing import form_classes, no_items, with_classes
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.dataset import Block, Dataset, Decided, Parts, trace_steps
@@ -365,7 +365,7 @@ def decide_table(
 
 
 def _decide_both(
-    rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share
+    rows: TableRows, record: Algorithm, asked: Parameters, share: Share
 ) -> Decision[ReleasedTable]:
     """Decide region by region for quasi-identifiers and items."""
     given = {name: asked[name] for name in parameters_of(Dataset.of) if name in asked}
@@ -435,7 +435,7 @@ def _join_known(known: Sequence[Any]) -> Any:
 
 
 def _decide_quasi(
-    rows: TableRows, record: Algorithm, asked: dict[str, Any], share: Share, report: Report
+    rows: TableRows, record: Algorithm, asked: Parameters, share: Share, report: Report
 ) -> Decision[ReleasedTable]:
     """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
     guarantee = KAnonymity(asked["k"], quasi=quasi_names(asked["quasi"]))

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pdanon.algorithms.items.apriori import find_leaves
-from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Way
+from pdanon.algorithms.registry import ALGORITHMS, LOWERED_BY_DELETIONS, Algorithm, Parameters, Way
 from pdanon.algorithms.states.clusters import first_members
 from pdanon.algorithms.states.cuts import BASES, Cut, CutRefinement, CutTask
 from pdanon.algorithms.states.rules import DiverseSets
@@ -177,7 +177,7 @@ def ways_of(configurations: Iterable[tuple[int, Mapping[str, Any]]]) -> tuple[Wa
     return tuple(ways)
 
 
-def set_parameters(transaction: Transaction) -> dict[str, Any]:
+def set_parameters(transaction: Transaction) -> Parameters:
     """Return the parameters that differ from their defaults, without the algorithm."""
     values = ((each, getattr(transaction, each.name)) for each in fields(transaction)[1:])
     return {
@@ -201,7 +201,7 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 }
 
 
-def _check_options(record: Algorithm, options: Any) -> dict[str, Any]:
+def _check_options(record: Algorithm, options: Any) -> Parameters:
     """Return the checked options of an algorithm, copied so that they can be read repeatedly."""
     if not isinstance(options, Mapping):
         hint = f"pass them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
@@ -551,7 +551,7 @@ def _joint(covers: Sequence[tuple[Hierarchy, Codes]]) -> tuple[Hierarchy, Codes]
     return Hierarchy(tuple(names), np.concatenate(parents)), np.concatenate(moved).astype(np.int32)
 
 
-def _options(transaction: Transaction) -> dict[str, Any]:
+def _options(transaction: Transaction) -> Parameters:
     """Return the options of an algorithm, with its defaults for those not set."""
     return {**ALGORITHMS[transaction.algorithm].options, **(transaction.options or {})}
 
