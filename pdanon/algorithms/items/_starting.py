@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import describe
 from pdanon.recoding.result import Anonymized
 
-_Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
+Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity  # of algorithms that make sets
 _WEAKER = (
     "its recipients were promised more; raise k and m to those of the earlier release, or leave out start"
 )
@@ -43,7 +44,7 @@ class Start:
     set_of: Numbers | None = None
 
     @classmethod
-    def of(cls, start: Any, itemsets: Itemsets, guarantee: _Model) -> Start:
+    def of(cls, start: Any, itemsets: Itemsets, guarantee: Model) -> Start:
         """Read the parameter ``start``: a result, its mapping, or None."""
         if start is None:
             return cls()
@@ -83,7 +84,7 @@ class StartCut:
 
     @classmethod
     def of(
-        cls, start: Any, itemsets: Itemsets, guarantee: _Model, tree: Hierarchy, leaves: Codes, *, drop: bool
+        cls, start: Any, itemsets: Itemsets, guarantee: Model, tree: Hierarchy, leaves: Codes, *, drop: bool
     ) -> StartCut:
         """Read the parameter ``start``: a result, its mapping, or None."""
         # ``drop`` is whether the algorithm can suppress items.
@@ -118,7 +119,7 @@ def _record(labels: Numbers | Codes) -> dict[str, str]:
     return {"start": f"{len(np.unique(labels[labels >= 0]))} labels of an earlier release"}
 
 
-def _read_labels(start: Any, itemsets: Itemsets, guarantee: _Model) -> tuple[Codes, pa.DictionaryArray]:
+def _read_labels(start: Any, itemsets: Itemsets, guarantee: Model) -> tuple[Codes, pa.DictionaryArray]:
     """Read an earlier release: the line of each item in its mapping, -1 without one, and their labels."""
     if isinstance(guarantee, LmDiversity):
         hint = "leave out sensitive and l, or audit both releases: df.txanon.after(january).audit(...)"
@@ -192,21 +193,16 @@ def _join_new(set_of: Numbers, supports: Numbers, blocks: Numbers | None) -> Num
 
 def _check_guarantee(earlier: Any, guarantee: KmAnonymity | PrivacyConstraints) -> None:
     """Refuse a guarantee that promises less than that of the earlier release."""
-    weaker = earlier.k > guarantee.k if isinstance(earlier, type(guarantee)) else True
-    if isinstance(earlier, KmAnonymity) and isinstance(guarantee, KmAnonymity) and not weaker:
-        weaker = guarantee.m is not None and (earlier.m is None or earlier.m > guarantee.m)
-    if isinstance(earlier, PrivacyConstraints):
-        weaker = earlier.k > guarantee.k or not _covers(guarantee, _itemsets(earlier))
-    if weaker:
+    promised = _itemsets(earlier) if isinstance(earlier, PrivacyConstraints) else None
+    if isinstance(guarantee, PrivacyConstraints):
+        covers = promised is not None and promised <= _itemsets(guarantee)
+    elif promised is not None:
+        covers = max(map(len, promised), default=0) <= (guarantee.m or inf)
+    else:
+        covers = isinstance(earlier, KmAnonymity) and (earlier.m or inf) <= (guarantee.m or inf)
+    if not covers or earlier.k > guarantee.k:
         problem = "the guarantee is weaker than that of the earlier release"
         raise ParameterError(problem, where="start", got=f"{guarantee!r} after {earlier!r}", hint=_WEAKER)
-
-
-def _covers(guarantee: KmAnonymity | PrivacyConstraints, wanted: set[frozenset[Any]]) -> bool:
-    """Return whether a guarantee covers all wanted itemsets."""
-    if isinstance(guarantee, KmAnonymity):
-        return guarantee.m is None or all(len(each) <= guarantee.m for each in wanted)
-    return wanted <= _itemsets(guarantee)
 
 
 def _itemsets(guarantee: PrivacyConstraints) -> set[frozenset[Any]]:

@@ -341,16 +341,13 @@ def _cut_by_parts(task: CutTask, roots: list[int]) -> Codes:
         items = part_of == part
         projected = index.select(items)
         if projected.n_non_empty >= task.k:
-            own = task._replace(rows=projected, tree=_subtree(task.tree, root), leaves=leaves[items] - root)
+            below = slice(root, root + int(task.tree.size[root]))
+            parents = task.tree.parent[below] - root
+            parents[0] = -1
+            subtree = Hierarchy(task.tree.names[below], parents)
+            own = task._replace(rows=projected, tree=subtree, leaves=leaves[items] - root)
             nodes[items] = own.protected_cut().nodes + root  # nodes are numbered in pre-order
     return nodes
-
-
-def _subtree(tree: Hierarchy, root: int) -> Hierarchy:
-    end = root + int(tree.size[root])
-    parent = tree.parent[root:end] - root
-    parent[0] = -1
-    return Hierarchy(tree.names[root:end], parent)
 
 
 VPA = Algorithm(

@@ -307,7 +307,9 @@ def decide(
     utility: Any,
 ) -> ListDecision:
     """Decide the chunk of each occurrence."""
-    most = _most_rows(max_cluster, guarantee.k)
+    most, hint = 2 * guarantee.k, "pass at least k; the default is 2 k"
+    if max_cluster is not None:
+        most = min(check_count(max_cluster, "max_cluster", least=guarantee.k, hint=hint), 2**62)
     check_flag(joint, "joint")
     itemsets = columns.itemsets
     blocks = some_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
@@ -317,13 +319,6 @@ def decide(
     mapping, loss = mapping_table(itemsets, kept), measure_losses(itemsets, table, guarantee.k)
     rows = ListRows(columns, replace(kept, groups=groups), chunks=table)
     return Decision(rows, guarantee, mapping, loss)
-
-
-def _most_rows(max_cluster: int | None, k: int) -> int:
-    if max_cluster is None:
-        return 2 * k
-    hint = "pass at least k; the default is 2 k"
-    return min(check_count(max_cluster, "max_cluster", least=k, hint=hint), 2**62)
 
 
 RECORD = Algorithm(

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import inf, log, sqrt
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.algorithms.items._starting import Model
 from pdanon.algorithms.items.pcta import merge_items
 from pdanon.algorithms.registry import LOWERED_BY_DELETIONS, Algorithm, Way
 from pdanon.algorithms.states import deletions
 from pdanon.algorithms.states.rules import check_diverse
 from pdanon.algorithms.states.sets_search import Refinement, balanced_costs, balanced_loss
-from pdanon.algorithms.weights import WEIGHT_STEPS, check_price, importance
+from pdanon.algorithms.weights import WEIGHT_STEPS, WeightsLike, check_price, importance
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit, check_k, constraint_table
@@ -36,8 +37,6 @@ from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppr
 from pdanon.recoding.recoding import Recoding, number_changes
 from pdanon.recoding.result import Anonymized
 
-_Model: TypeAlias = KmAnonymity | PrivacyConstraints | LmDiversity
-
 _STEEP = 1 / 3  # power of NCP that prices a step up: with 1, more items change, but to lower nodes
 _TINY = 1e-9
 _CHANCES = 0.1, 0.4  # of a row to be lost by deletions elsewhere: two guesses, as tables differ
@@ -50,10 +49,10 @@ def local_suppression(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    guarantee: Model | None = None,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
     hierarchy: HierarchyLike | None = None,
     deletion_price: float | None = None,
     random_state: Seed = None,
@@ -161,7 +160,7 @@ def decide(
     columns: ListColumns,
     report: Report,
     *,
-    guarantee: _Model,
+    guarantee: Model,
     weights: Any,
     random_state: Any,
     hierarchy: HierarchyLike | None = None,
@@ -169,28 +168,22 @@ def decide(
 ) -> ListDecision:
     """Decide which items are joined into sets, and which occurrences are deleted or generalized."""
     itemsets, seed = columns.itemsets, _seed(random_state)
+    worth = importance(weights, itemsets)
     if hierarchy is not None:
         if not isinstance(guarantee, KmAnonymity):
             what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
             raise ParameterError(what, where="hierarchy", got=repr(guarantee), hint=hint)
         price = None if deletion_price is None else check_price(deletion_price, above=1)
-        worth = importance(weights, itemsets)
         recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed, report)
-        return _with_bound(columns, recoding, guarantee)
-    worth = importance(weights, itemsets)
-    if deletion_price is not None:
+    elif deletion_price is not None:
         recoding = _mix(itemsets, guarantee, worth, check_price(deletion_price), seed, report)
-        return _with_bound(columns, recoding, guarantee)
-    table = LabelTable.of(itemsets, None, worth)
-    return _with_bound(columns, table.recoding(table.search(guarantee, seed, report)), guarantee)
-
-
-def _with_bound(columns: ListColumns, recoding: Recoding, guarantee: _Model) -> ListDecision:
-    """Return the decision, with the least that any release by deletions changes, if it is known."""
+    else:
+        table = LabelTable.of(itemsets, None, worth)
+        recoding = table.recoding(table.search(guarantee, seed, report))
     decision = decide_lists(columns, recoding, guarantee)
     if isinstance(guarantee, LmDiversity):
         return decision
-    bound = bound_deletions(columns.itemsets, guarantee)
+    bound = bound_deletions(itemsets, guarantee)  # the least that any release by deletions changes
     return replace(decision, bound=bound.beside(decision.loss["occurrences"]))
 
 
@@ -332,7 +325,7 @@ def _steps_up(
 
 
 def _mix(
-    itemsets: Itemsets, guarantee: _Model, worth: Floats | None, price: float, seed: int, report: Report
+    itemsets: Itemsets, guarantee: Model, worth: Floats | None, price: float, seed: int, report: Report
 ) -> Recoding:
     """Return the cheapest of two mixtures, and of both ends: items in safe sets, and items alone."""
     if isinstance(guarantee, LmDiversity):
@@ -366,7 +359,11 @@ def _join_items(
     if k > itemsets.n_rows:  # no sets are safe
         return
     for chance in (*_CHANCES, 0.0):
-        prices = price * _expected_deletions(k, chance)
+        # The deletions that an itemset costs by its support, up to the last support that matters: each row
+        # with a rare one loses an item. Others become rare by these deletions: each row is lost with this
+        # chance.
+        margin = k * chance ** np.arange(1, _MARGIN + 1)
+        prices = price * np.append(np.arange(k), margin[margin >= _LEAST])
         counted = replace(guarantee, k=len(prices))
         safe = _safe_sets(itemsets, counted, report)
         if safe is not None:
@@ -389,16 +386,8 @@ def _safe_sets(
     return min((sets for sets, problem in tried if problem is None), key=loss, default=None)
 
 
-def _expected_deletions(k: int, chance: float) -> Floats:
-    """Return how many deletions an itemset costs by its support, up to the last one that matters."""
-    # Each row with a rare one loses an item. Others become rare by these deletions: each row is lost with
-    # this chance.
-    margin = k * chance ** np.arange(1, _MARGIN + 1)
-    return np.append(np.arange(k), margin[margin >= _LEAST])
-
-
 def _keep(
-    table: LabelTable, guarantee: _Model, seed: int, report: Report, start: deletions.Start | None
+    table: LabelTable, guarantee: Model, seed: int, report: Report, start: deletions.Start | None
 ) -> Mask:
     """Return whether each label of a row is kept."""
     itemsets, worth, k = table.joined, table.worth, check_k(guarantee.k)

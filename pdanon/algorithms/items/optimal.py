@@ -90,7 +90,12 @@ class Packing:
         self._paths = np.empty((0, 2), np.int32)  # lower and upper end of each path
         self._offsets = np.zeros(1, np.int64)
         self._enforced = np.zeros(0, np.bool_)
-        self._add(*self._longest_paths())
+        # The paths from each lowest node to the highest node above it, if there is one.
+        lowest = np.setdiff1d(self._nodes[self._up[self._nodes] >= 0], self._up[self._nodes])
+        tops = lowest
+        while (self._up[tops] >= 0).any():
+            tops = np.where(self._up[tops] >= 0, self._up[tops], tops)
+        self._add(np.column_stack((lowest, tops)).astype(np.int32), np.arange(len(lowest) + 1))
         if pairs:
             ends = cut_search.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
@@ -144,7 +149,11 @@ class Packing:
 
     def _excess(self, shares: NDArray[Any]) -> Floats:
         """Return how far the shares on the paths of each clause exceed its limit."""
-        sums = np.append(self._sums(shares.astype(np.float64)), 0.0)  # index -1, above the root, is 0
+        padded, above = np.append(shares.astype(np.float64), 0.0), self._up  # index -1, above the root, is 0
+        sums = padded.copy()  # from each node up to the root
+        while (above >= 0).any():
+            sums[:-1] += padded[above]
+            above = np.append(self._up, -1)[above]
         within = sums[self._paths[:, 0]] - sums[self._up[self._paths[:, 1]]]
         return np.add.reduceat(np.append(within, 0.0), self._offsets[:-1]) - self._limits
 
@@ -165,23 +174,6 @@ class Packing:
     def _limits(self) -> Numbers:
         """Return the upper bound of each clause: its paths minus 1, or 1 node if it has one path."""
         return np.maximum(np.diff(self._offsets) - 1, 1)
-
-    def _longest_paths(self) -> tuple[Codes, Offsets]:
-        """Return the paths from each lowest node to the highest node above it, if there is one."""
-        lowest = np.setdiff1d(self._nodes[self._up[self._nodes] >= 0], self._up[self._nodes])
-        tops = lowest
-        while (self._up[tops] >= 0).any():
-            tops = np.where(self._up[tops] >= 0, self._up[tops], tops)
-        return np.column_stack((lowest, tops)).astype(np.int32), np.arange(len(lowest) + 1)
-
-    def _sums(self, shares: Floats) -> Floats:
-        """Sum the shares from each node up to the root."""
-        padded = np.append(shares, 0.0)
-        sums, above = shares.copy(), self._up
-        while (above >= 0).any():
-            sums += padded[above]
-            above = np.append(self._up, -1)[above]
-        return sums
 
     def _program(self) -> tuple[Any, Numbers]:
         """Return the matrix of the enforced clauses and nodes, and the upper bound of each clause."""

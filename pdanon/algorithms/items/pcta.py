@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._starting import Start, clusters_of
+from pdanon.algorithms.items._starting import Model, Start, clusters_of
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters, ItemOrder
 from pdanon.algorithms.states.rules import DiverseSets, check_diverse
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
-from pdanon.algorithms.weights import importance, item_weights
+from pdanon.algorithms.weights import WeightsLike, importance, item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints
 from pdanon.guarantees.parameters import (
@@ -42,7 +42,7 @@ from pdanon.recoding.result import Anonymized
 
 def merge_items(
     itemsets: Itemsets,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
+    guarantee: Model,
     report: Report,
     *,
     first: Codes,
@@ -109,7 +109,7 @@ def decide_within_blocks(
     columns: ListColumns,
     report: Report,
     *,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity,
+    guarantee: Model,
     weights: Any,
     refine: bool,
     start: Any = None,
@@ -201,10 +201,10 @@ def pcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    guarantee: Model | None = None,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
     refine: bool = False,
     random_state: Seed = None,
 ) -> Anonymized:
@@ -302,12 +302,12 @@ def upcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    guarantee: Model | None = None,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     utility: Any = None,
     max_suppressed: float = 0.0,
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
     refine: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
@@ -403,12 +403,12 @@ def coat(
     frame: pd.DataFrame,
     column: Hashable | None = None,
     *,
-    guarantee: KmAnonymity | PrivacyConstraints | LmDiversity | None = None,
+    guarantee: Model | None = None,
     k: int | None = None,
     m: ItemLimit = DEFAULT_M,
     utility: Any = None,
     max_suppressed: float = 0.0,
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
     refine: bool = False,
     random_state: Seed = None,
 ) -> Anonymized:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import replace
 from fractions import Fraction
 from heapq import heappop, heappush
@@ -17,7 +17,7 @@ from pdanon._kernels.rules import bisect
 from pdanon.algorithms.items._starting import clusters_of
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of, too_many
-from pdanon.algorithms.weights import item_weights
+from pdanon.algorithms.weights import WeightsLike, item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.parameters import check_share, format_share, least_share
@@ -110,16 +110,13 @@ class Bisection:
         """Return the two parts of a set, or the set if it cannot be split in two."""
         if len(whole.items) < 2:
             return ()
-        parts = self._bisect(whole)
-        return parts if self._accept(whole, parts) else (whole,)
-
-    def _bisect(self, whole: ItemSet) -> tuple[ItemSet, ItemSet]:
         rows, marks = self._index.rows, self._marks
         second = bisect(whole.items, self._index.singles, self._weights, rows, marks)
         in_parts = marks[whole.rows]
         marks[whole.rows] = 0  # for the next set
-        one = ItemSet(whole.items[~second], whole.rows[(in_parts & 1) > 0])
-        return one, ItemSet(whole.items[second], whole.rows[(in_parts & 2) > 0])
+        sides = (~second, 1), (second, 2)
+        parts = tuple(ItemSet(whole.items[own], whole.rows[(in_parts & bit) > 0]) for own, bit in sides)
+        return parts if self._accept(whole, parts) else (whole,)
 
     def _take_out_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
         """Take out single items where the rules allow it; return the rest, or nothing if none was taken."""
@@ -161,7 +158,7 @@ def ps_rules(
     suppress: bool = False,
     how: str = "tree",
     sample: float | None = None,
-    weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    weights: WeightsLike | None = None,
     random_state: Seed = None,
 ) -> Anonymized:
     """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
@@ -323,25 +320,21 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
     broken = too_many(supports, rows.n_rows, rules.share)
     found = np.zeros(index.n_items, np.bool_)
     if not may_suppress:
-        raise _infeasible(broken, int(supports.max()), rows.n_rows, rules.share)
+        most, n_rows, places = int(supports.max()), rows.n_rows, np.flatnonzero(broken)
+        about = least_share(most, n_rows)
+        least = f"; the least c that works is {most}/{n_rows}, about {about:g}" if most < n_rows else ""
+        where = f"in item order those at {format_positions(places)}"
+        raise InfeasibleError(
+            "sensitive items are so frequent that they can be inferred from one set of all public items",
+            where="c",
+            got=f"{len(places)} of {len(broken)} sensitive itemsets, {where}, are in more than "
+            f"c={format_share(rules.share)} of the {n_rows} rows with a public item{least}",
+            hint="pass suppress=True to leave such items out",
+        )
     for items in inferred.take(broken).sets():
         if not found[list(items)].any():
             found[min(items, key=lambda item: (index.singles[item], item))] = True
     return found
-
-
-def _infeasible(broken: Mask, most: int, n_rows: int, share: Fraction) -> InfeasibleError:
-    numbers = np.flatnonzero(broken)
-    places = format_positions(numbers)
-    about = least_share(most, n_rows)
-    least = f"; the least c that works is {most}/{n_rows}, about {about:g}" if most < n_rows else ""
-    return InfeasibleError(
-        "sensitive items are so frequent that they can be inferred from one set of all public items",
-        where="c",
-        got=f"{len(numbers)} of {len(broken)} sensitive itemsets, in item order those at {places}, are in "
-        f"more than c={format_share(share)} of the {n_rows} rows with a public item{least}",
-        hint="pass suppress=True to leave such items out",
-    )
 
 
 def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator, report: Report) -> Codes:

@@ -19,7 +19,7 @@ from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import least_share
 from pdanon.guarantees.verdict import ROWS_WITHOUT_PUBLIC
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Itemsets, Mask, Numbers
+from pdanon.itemsets.codes import Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex, check_rows
@@ -78,29 +78,20 @@ def decide_suppressed(
         with_table = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may equal labels
         if not with_table.recount(columns).holds:
             columns = replace(columns, itemsets=itemsets.missing_as_empty())
+    bare = 0
     if isinstance(guarantee, Coherence) and suppressed.any():
-        decided = _hide_emptied(
-            columns, recoding, guarantee, parts.itemsets_of(knowable_items(guarantee, parts)[0])
-        )
-    else:
-        decided = decide_lists(columns, recoding, guarantee)
+        # An attacker knows public items only. Rows without public items in the original, missing ones
+        # included, therefore hide the rows that lose all of them. If all public items are suppressed, all
+        # rows are equal to the attacker.
+        public = parts.itemsets_of(knowable_items(guarantee, parts)[0])
+        bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
+        recoding = with_enough_emptied(recoding, public, guarantee.k - bare)
+    attributes = {ROWS_WITHOUT_PUBLIC: bare} if bare else None
+    decided = decide_lists(columns, recoding, guarantee, attributes=attributes)
     supports = parts.index.singles
     lost = int(supports[: itemsets.n_items][decided.rows.recoding.targets < 0].sum())
     share = lost / int(supports.sum()) if lost else 0.0
     return decided.with_loss("S/N", share)
-
-
-def _hide_emptied(
-    columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
-) -> ListDecision:
-    """Suppress more public items, if rows lose all of them and fewer than k rows have none."""
-    # An attacker knows public items only. Rows without public items in the original, missing ones included,
-    # therefore hide the emptied rows. If all public items are suppressed, all rows are equal to the attacker.
-    bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
-    recoding = with_enough_emptied(recoding, public, guarantee.k - bare)
-    return decide_lists(
-        columns, recoding, guarantee, attributes={ROWS_WITHOUT_PUBLIC: bare} if bare else None
-    )
 
 
 # --- Equal public items

@@ -102,7 +102,14 @@ def incognito(
 def choose_levels(data: Combinations, report: Report) -> Classes:
     """Choose the level of each column as `incognito` does."""
     ladders = [ladder(each) for each in data.table.attributes]
-    _refuse_too_many(ladders)
+    n_combinations = prod(len(ladder) + 1 for ladder in ladders)  # + 1: the column is left out
+    if n_combinations > _MOST:
+        raise ParameterError(
+            "there are too many combinations of levels to search",
+            where="quasi",
+            got=f"{len(ladders)} columns, {n_combinations:.2g} combinations",
+            hint="pass fewer columns, hierarchies of fewer levels, or use mondrian or top_down",
+        )
     levels = best_levels(data, ladders, report)
     classes = data.publish([column[level] for column, level in zip(ladders, levels, strict=True)])
     assert classes is not None  # `best_levels` only returns levels that can be published
@@ -144,17 +151,6 @@ def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report
             best = loss, levels
     assert best is not None  # all rows are one class at the roots
     return best[1]
-
-
-def _refuse_too_many(ladders: list[list[Numbers]]) -> None:
-    combinations_of_levels = prod(len(ladder) + 1 for ladder in ladders)  # + 1: the column is left out
-    if combinations_of_levels > _MOST:
-        raise ParameterError(
-            "there are too many combinations of levels to search",
-            where="quasi",
-            got=f"{len(ladders)} columns, {combinations_of_levels:.2g} combinations",
-            hint="pass fewer columns, hierarchies of fewer levels, or use mondrian or top_down",
-        )
 
 
 def ladder(attribute: Attribute) -> list[Numbers]:

@@ -113,24 +113,18 @@ def _rows_to_suppress(
 def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
     """Generalize groups of at least k rows, and suppress up to ``most`` rows that raise a loss."""
     # Largest gain for each suppressed row first (ties: the first group, the first column).
-    if most:
-        groups = _without_outliers(table, groups, k, most)
-    return Classes.of_members(table, groups)
-
-
-def _without_outliers(table: QuasiTable, groups: Numbers, k: int, most: int) -> Numbers:
-    members = enumerate(split_groups(groups))
+    members = enumerate(split_groups(groups) if most else ())
     waiting = [trim for number, rows in members for trim in _best_trim(table, number, rows, k)]
     heapify(waiting)
-    result, left = groups.copy(), most
+    trimmed, left = groups.copy(), most
     while waiting:
         _, number, out, rest = heappop(waiting)
         if len(out) <= left:
-            result[out] = -1
+            trimmed[out] = -1
             left -= len(out)
             for trim in _best_trim(table, number, rest, k):
                 heappush(waiting, trim)
-    return result if most - left >= k else groups
+    return Classes.of_members(table, trimmed if most - left >= k else groups)
 
 
 def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_Trim]:
@@ -227,7 +221,13 @@ class ClassRows:
         released = with_classes(frame, self.table, self.classes)
         for position, (column, recoding) in zip(positions, self.lists, strict=True):
             released = with_column(released, position, recoding.apply(column).to_pandas())
-        return WrittenRows(released, self.of_row, _class_table(released, self.table, self.of_row))
+        _, first, sizes = np.unique(self.of_row, return_index=True, return_counts=True)
+        classes = released.iloc[first, self.table.positions].reset_index(drop=True)
+        classes.attrs = {}
+        # Quasi-identifiers may be called "size" or "group" as well.
+        classes.insert(0, added_label(columns, "size"), sizes, allow_duplicates=True)
+        classes.insert(0, added_label(columns, "group"), np.arange(len(classes)), allow_duplicates=True)
+        return WrittenRows(released, self.of_row, classes)
 
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
@@ -252,17 +252,6 @@ def _refuse_long_texts(label: Hashable, cells: Cells, of_row: NDArray[Any]) -> N
             got=f"sets of up to {int(lengths.max()):,} characters, about {characters / 1e9:.0f} GB in total",
             hint=f"pass a hierarchy, quasi={{{label!r}: ...}}: a node is published as one name",
         )
-
-
-def _class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
-    """Return one row for each class: ``group``, ``size``, and the generalized quasi-identifiers."""
-    _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
-    columns = released.iloc[first, table.positions].reset_index(drop=True)
-    columns.attrs = {}
-    # Quasi-identifiers may be called "size" or "group" as well.
-    columns.insert(0, added_label(columns, "size"), sizes, allow_duplicates=True)
-    columns.insert(0, added_label(columns, "group"), np.arange(len(columns)), allow_duplicates=True)
-    return columns
 
 
 def no_items() -> pd.DataFrame:

@@ -127,7 +127,12 @@ def _encode_grades(column: pd.Series[Any]) -> Encoded:
 def _single_values(column: pd.Series[Any]) -> Itemsets:
     """Return the column as sets of one value, empty where it is missing."""
     try:
-        return Itemsets.from_arrow(_single_lists(column))
+        is_object = column.dtype == object
+        values = object_items(list(column)) if is_object else arrow_values(column).combine_chunks()
+        values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+        present = pc.invert(pc.is_null(values, nan_is_null=True))
+        offsets = offsets_of(present.to_numpy(zero_copy_only=False))
+        return Itemsets.from_arrow(pa.LargeListArray.from_arrays(offsets, values.filter(present)))
     except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
         pass
     # Raised outside the handler: the message of Arrow, which may contain a value, is then not the context.
@@ -137,15 +142,6 @@ def _single_values(column: pd.Series[Any]) -> Itemsets:
         got=f"dtype {type_name(column.dtype)}",
         hint=f"{QUASI_HINT}; {text_hint(column)}",
     )
-
-
-def _single_lists(column: pd.Series[Any]) -> pa.Array:
-    is_object = column.dtype == object
-    values = object_items(list(column)) if is_object else arrow_values(column).combine_chunks()
-    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-    present = pc.invert(pc.is_null(values, nan_is_null=True))
-    offsets = offsets_of(present.to_numpy(zero_copy_only=False))
-    return pa.LargeListArray.from_arrays(offsets, values.filter(present))
 
 
 def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hierarchy, Codes]:

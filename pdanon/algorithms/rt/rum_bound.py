@@ -370,10 +370,19 @@ def decide_rum_bound(
     bound, measure = check_share(delta, "delta"), Rum.of(check_rum(rum), parts.table, sum(parts.n_rows))
     first = parts.share(partial(_form, cluster, measure), parts.parts, parts.generators(random_state))
     known, n_clusters, totals = zip(*first, strict=True)
-    most = _allowed(totals, parts.n_rows, bound, measure)
+    left, lost = measure.limit(bound) - sum(totals), at_least(measure.share(sum(totals)))
+    if left < 0:
+        raise InfeasibleError(
+            "the first clusters lose more of the quasi-identifiers than delta allows",
+            where="delta",
+            got=f"delta={float(bound):g}, they lose {lost}",
+            hint="pass a delta at least as large",
+        )
+    n_rows = max(sum(parts.n_rows), 1)  # each part gets its share of what may still be lost
+    most = [total + left * own // n_rows for total, own in zip(totals, parts.n_rows, strict=True)]
     found = parts.share(partial(_anonymize, merge, measure), parts.parts, known, most)
-    lost = np.cumsum(np.concatenate(([sum(totals)], *(losses for _, losses in found))))
-    steps = measure.tabulate(sum(n_clusters) - np.arange(len(lost)), lost, np.nan)
+    losses = np.cumsum(np.concatenate(([sum(totals)], *(added for _, added in found))))
+    steps = measure.tabulate(sum(n_clusters) - np.arange(len(losses)), losses, np.nan)
     return Decided([closed for closed, _ in found], steps, measure.name)
 
 
@@ -385,19 +394,6 @@ def _form(
     groups = block.groups(cluster, rng, report)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     return part.keep(groups), len(merging), merging.total
-
-
-def _allowed(totals: Sequence[int], n_rows: Sequence[int], bound: Fraction, rum: Rum) -> list[int]:
-    """Return the bound of each block: the loss of its first clusters, and its share of the remainder."""
-    left = rum.limit(bound) - sum(totals)
-    if left < 0:
-        raise InfeasibleError(
-            "the first clusters lose more of the quasi-identifiers than delta allows",
-            where="delta",
-            got=f"delta={float(bound):g}, they lose {at_least(rum.share(sum(totals)))}",
-            hint="pass a delta at least as large",
-        )
-    return [total + left * own // max(sum(n_rows), 1) for total, own in zip(totals, n_rows, strict=True)]
 
 
 def _anonymize(
