@@ -349,8 +349,15 @@ class _LinePartitions(Original):
 
     def write(self, decision: Decision[UnitLines]) -> nullcontext[Draft]:
         """Make the lines from those of distinct persons: the input is not read again."""
-        frame = _frame_of(decision.rows, self.frame, self.units)
-        return nullcontext(Draft(frame, frame._meta, decision.rows.n_lines))
+        # There are as many partitions as in the original. No person spans partitions.
+        lines, unit = decision.rows, self.units.unit
+        labels = [label for label in self.frame.columns if label in (unit, self.units.item)]
+        shared, make = once(lines), dask.delayed(_part_of)
+        ends = [*lines.parts(self.frame.npartitions)] or [(0, 0)]
+        parts = [make(shared, *each, labels, unit) for each in ends]
+        meta = _part_of(lines, 0, 0, labels, unit)
+        frame = dd.from_delayed(parts, meta=meta, verify_meta=False)
+        return nullcontext(Draft(frame, frame._meta, lines.n_lines))
 
     def audit(self, decision: Decision[UnitLines], draft: Draft) -> Audit:
         """Recount the persons."""
@@ -364,15 +371,6 @@ class _LinePartitions(Original):
 def _recount_lines(units: Units, frame: dd.DataFrame, guarantee: Guarantee) -> Audit:
     """Recount the persons of released lines."""
     return check_recountable(guarantee).recount(read_units(frame, units, as_shown=True))
-
-
-def _frame_of(lines: UnitLines, original: dd.DataFrame, units: Units) -> dd.DataFrame:
-    """Return the lines as a frame with as many partitions as the original. No person spans partitions."""
-    labels = [label for label in original.columns if label in (units.unit, units.item)]
-    meta = _part_of(lines, 0, 0, labels, units.unit)
-    shared, make = once(lines), dask.delayed(_part_of)
-    parts = [make(shared, first, end, labels, units.unit) for first, end in lines.parts(original.npartitions)]
-    return dd.from_delayed(parts or [make(shared, 0, 0, labels, units.unit)], meta=meta, verify_meta=False)
 
 
 def _part_of(lines: UnitLines, first: int, end: int, labels: list[Hashable], unit: Hashable) -> pd.DataFrame:
@@ -410,6 +408,7 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
         plain = plain.shuffle(on="unit", shuffle_method="tasks")
     gathered = each_part(_gather_part, plain, units, as_shown)
     merged = merge_parts([each[0] for each in gathered], _merge_columns)
+    found: ListColumns
     found, facts = compute((merged, [each[1] for each in gathered]))
     *lines, types = zip(*facts, strict=True)
     n_lines, n_missing, n_units = map(sum, lines)
@@ -417,8 +416,7 @@ def read_units(frame: dd.DataFrame, units: Units, *, as_shown: bool = False) -> 
     refuse_types(frozenset[str]().union(*types), units.unit, "unit")
     if not as_shown:
         refuse_single_lines(n_lines, n_units, "unit")
-    columns_found: ListColumns = found
-    return columns_found
+    return found
 
 
 def check_columns(frame: dd.DataFrame, units: Units) -> None:

@@ -127,29 +127,23 @@ def recode_files(tree: ParquetTree, draft: Path, labels: Sequence[str], recoder:
         kinds[labels[0]] = pa.string()
 
     def recode(file: TreeFile, schema: pa.Schema) -> Iterator[pa.Table]:
-        return prefetch(_recode_groups(tree, kinds, recoder, file, schema), len)
+        """Yield the recoded row groups of a file."""
+        label, *hidden = kinds
+        for number in range(file.plain.num_row_groups):
+            table = file.read(number)
+            recoded = recoder.publish(file.itemsets(table, label, number, Itemsets.from_arrow_unsorted))
+            if recoded is None:
+                raise change_error(tree)
+            columns = {label: recoded}
+            private = {other: file.itemsets(table, other, number) for other in hidden}
+            columns |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
+            for each, column in columns.items():
+                lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
+                table = table.set_column(table.column_names.index(each), schema.field(each), lists)
+            yield table.cast(schema)
+            return_unused()
 
-    write_files(tree, draft, labels, recode, kinds)
-
-
-def _recode_groups(
-    tree: ParquetTree, kinds: dict[str, pa.DataType], recoder: Recoder, file: TreeFile, schema: pa.Schema
-) -> Iterator[pa.Table]:
-    """Return the recoded row groups of a file."""
-    label, *hidden = kinds
-    for number in range(file.plain.num_row_groups):
-        table = file.read(number)
-        recoded = recoder.publish(file.itemsets(table, label, number, Itemsets.from_arrow_unsorted))
-        if recoded is None:
-            raise change_error(tree)
-        columns = {label: recoded}
-        private = {other: file.itemsets(table, other, number) for other in hidden}
-        columns |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
-        for each, column in columns.items():
-            lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
-            table = table.set_column(table.column_names.index(each), schema.field(each), lists)
-        yield table.cast(schema)
-        return_unused()
+    write_files(tree, draft, labels, lambda file, schema: prefetch(recode(file, schema), len), kinds)
 
 
 # --- Lines in which a person has several

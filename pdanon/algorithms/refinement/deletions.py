@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items.local_suppression import LabelTable
-from pdanon.algorithms.refinement.nodes import check_mapping
+from pdanon.algorithms.refinement.nodes import check_mapping, mapped_items
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.states.deletions import Start
 from pdanon.algorithms.weights import importance
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.dtype import arrow_values
-from pdanon.itemsets.lists import Mask, Numbers, mask_at
+from pdanon.itemsets.lists import Mask, Numbers, find_numbers, mask_at
 from pdanon.itemsets.timing import Clock, TimedSearch, TimeLimitError, limit_time, part_done
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized, other_frame
@@ -95,16 +94,13 @@ def _worth(task: Task, itemsets: Itemsets, sets: Numbers | None) -> Any:
 
 def _read_occurrences(result: Anonymized, itemsets: Itemsets) -> tuple[Mask, Numbers | None]:
     """Return whether each occurrence is kept, and the number of the set of each item, if there are sets."""
-    mapping, n = result.mapping, np.int64(itemsets.n_items)
-    items = itemsets.lookup(arrow_values(mapping["item"]))
-    if (items < 0).any():
-        raise other_frame(f"{int((items < 0).sum())} other items")
+    mapping, items = result.mapping, mapped_items(result, itemsets)
     assert result.groups is not None  # it is a local recoding
     labels, _ = pd.factorize(mapping["generalized"])
+    n = np.int64(itemsets.n_items)
     keys = mapping["group"].to_numpy() * n + items
-    wanted = result.groups.to_numpy()[itemsets.rows] * n + itemsets.codes
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    if (keys[places] != wanted).any():
+    places = find_numbers(keys, result.groups.to_numpy()[itemsets.rows] * n + itemsets.codes)
+    if (places < 0).any():
         raise other_frame("rows with other items")
     sets = None
     if result.parameters["deletion_price"] is not None:

@@ -72,19 +72,15 @@ def refine_cuts(task: Task) -> Anonymized:
     recoding = _recoding(search.best, itemsets, tree, groups)
     before = _recoding(became, itemsets, tree, groups)
     refined = task.publish(itemsets, recoding, search.trace, cut_short, before)
-    loss = refined.loss
-    if "gap" in result.loss:
-        loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))
-    return replace(refined, loss=loss)
-
-
-def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:
-    """Return the share of its loss that a refined release can still save, by the bound of `optimal`."""
-    base = int(result.parameters["suppress"])
-    name, whole = ("LM" if base else "NCP"), occurrences * max(n_leaves - base, 1)
-    before, after = (round(float(each.loss[name]) * whole) for each in (result, refined))
-    bound = round(before * (1 - float(result.loss["gap"])))
-    return (after - bound) / after if after > bound else 0.0
+    if "gap" not in result.loss:
+        return refined
+    # The share of its loss that the refined release can still save, by the bound of `optimal`.
+    suppresses = int(result.parameters["suppress"])
+    name, whole = ("LM" if suppresses else "NCP"), len(itemsets.codes) * max(tree.n_leaves - suppresses, 1)
+    earlier, after = (round(float(each.loss[name]) * whole) for each in (result, refined))
+    bound = round(earlier * (1 - float(result.loss["gap"])))
+    gap = (after - bound) / after if after > bound else 0.0
+    return replace(refined, loss=with_measure(refined.loss, "gap", gap))
 
 
 def groups_of(result: Anonymized) -> Codes | None:
@@ -115,18 +111,24 @@ def published_occurrences(
     return np.append(nodes, np.int32(-1))[find_numbers(keys, wanted)]
 
 
+def mapped_items(result: Anonymized, itemsets: Itemsets) -> Codes:
+    """Return the item of each line of a mapping table, in the codes of a column."""
+    items = itemsets.lookup(arrow_values(result.mapping["item"]))
+    if (items < 0).any():
+        raise other_frame(f"{int((items < 0).sum())} other items")
+    return items
+
+
 def _read_mapping(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, n_groups: int
 ) -> tuple[Numbers, Codes, Codes]:
     """Read the group, the item and the node of each line of a mapping table."""
     mapping = result.mapping
-    items = itemsets.lookup(arrow_values(mapping["item"]))
+    items = mapped_items(result, itemsets)
     number = {label: node for node, label in enumerate(tree.labels)}
     labels, texts = pd.factorize(mapping["generalized"])
     nodes = np.array([*(number.get(text, tree.n_nodes) for text in texts), -1], np.int32)[labels]
     groups = mapping["group"].to_numpy()
-    if (items < 0).any():
-        raise other_frame(f"{int((items < 0).sum())} other items")
     leaf, size = leaves[items], np.append(tree.size, 0)[nodes]  # 0 for a label that is no node
     fit = (nodes < 0) | ((nodes <= leaf) & (leaf < nodes + size))
     if not (fit & (groups >= 0) & (groups < n_groups)).all():
@@ -353,10 +355,7 @@ def _read_nodes(result: Anonymized, itemsets: Itemsets, groups: Numbers, search:
     """Return the node or set number of each item in each class; -1 if it is suppressed or absent."""
     if search.cover is not None:
         return published_nodes(result, itemsets, *search.cover, groups)
-    mapping = result.mapping
-    items = itemsets.lookup(arrow_values(mapping["item"]))
-    if (items < 0).any():
-        raise other_frame(f"{int((items < 0).sum())} other items")
+    mapping, items = result.mapping, mapped_items(result, itemsets)
     labels, texts = pd.factorize(mapping["generalized"])
     group = mapping["group"].to_numpy()
     first = first_members(np.where(labels < 0, -1, group * len(texts) + labels))

@@ -59,12 +59,8 @@ class Task:
     @property
     def cut_short(self) -> str:
         """A note if the time limit ended the descent, read right after it; else empty."""
-        return self.limit_note if is_over(*self.clock) else ""
-
-    @property
-    def limit_note(self) -> str:
-        """A note that the time limit ended the search."""
-        return f"stopped at the time limit{self._seconds}; more time may lose less"
+        note = f"stopped at the time limit{self._seconds}; more time may lose less"
+        return note if is_over(*self.clock) else ""
 
     @property
     def hurry_note(self) -> str:

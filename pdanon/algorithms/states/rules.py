@@ -55,7 +55,11 @@ class EveryRule:
         if not self.known[one.items].any():  # no rule has an item of the set
             return True
         # Sets and pairs first: a kernel checks them without a copy of the rows.
-        if not self._pairs_hold(labels, one):
+        beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
+        parameters = self.k, self.share.numerator, self.share.denominator
+        if not beside.is_protected(*parameters):
+            return False
+        if self.m != 1 and not beside.is_protected_with_others(*parameters):
             return False
         if self.m is not None and self.m <= 2:
             return True
@@ -65,14 +69,6 @@ class EveryRule:
         known, secrets = near.recode(others, near.n_items), near.keep_items(self.is_sensitive)
         m = None if self.m is None else self.m - 1
         return not Breaches(known, secrets, self.share, m, self.k).rows_at_risk().any()
-
-    def _pairs_hold(self, labels: Codes, one: ItemSet) -> bool:
-        """Return whether the rules hold for a set alone, and for the set with one other."""
-        beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
-        parameters = self.k, self.share.numerator, self.share.denominator
-        return beside.is_protected(*parameters) and (
-            self.m == 1 or beside.is_protected_with_others(*parameters)
-        )
 
     def breached(self, labels: Codes) -> ItemsetTable:
         """List the minimal known itemsets with support at least k that breach a rule, as sets; each once."""

@@ -47,11 +47,6 @@ MOST_IN_CUBE = 640  # sets whose triples are all counted: 174 MB
 MOST_SETS = 4096  # sets of a table that is annealed; there is room for twice as many: 270 MB for their pairs
 
 
-def _mix(seed: int) -> int:
-    """Return a word that is not 0, with bits that differ for seeds next to one another."""
-    return (seed * 0x9E3779B97F4A7C15 % 2**64) | 1
-
-
 # --- The loss that a search lowers: an exact integer, except for the balanced one
 
 
@@ -223,7 +218,9 @@ class Refinement(TimedSearch):
         self._guarantee = check_refinable(guarantee)
         index = SupportIndex.of(itemsets)
         price = Price.of(loss, itemsets, index.singles, index.n_rows)
-        table = _constraints(self._guarantee, itemsets)
+        table = no_itemsets()
+        if isinstance(guarantee, PrivacyConstraints):
+            table = constraint_table(guarantee.constraints, itemsets)
         self._of_item = np.arange(index.n_items)
         mass, square = np.ones(index.n_items, np.int64), price.worth.astype(np.float64) ** 2
         if first is not None and (first != self._of_item).any():
@@ -352,7 +349,8 @@ class Refinement(TimedSearch):
         while not is_done and not self.is_over():
             before = self._cost()
             self._move(self._order[:stage])
-            if self._gained_since(before):
+            after = self._cost()
+            if (before - after) * _ENOUGH > after:
                 all_awake = False
             else:
                 is_done, all_awake = stage == n and all_awake, stage == n
@@ -413,7 +411,7 @@ class Refinement(TimedSearch):
         # The temperature falls from sweep to sweep. The penalty for a row that is lacking holds their number
         # near a bound, which falls from one for each item to 0. So neither needs to be known for the data.
         n, unit = len(labels), self._price.unit
-        clusters, sweep = self._begin_annealing(labels, _mix(seed))
+        clusters, sweep = self._begin_annealing(labels, seed)
         penalty, cooling = _PENALTY * unit, (_COLD / _HOT) ** (1 / max(sweeps - 1, 1))
         temperature = _HOT * unit
         done, number = 0.0 if spent() < 1 else inf, 0  # sweeps of the way that are done, and sweeps in fact
@@ -441,7 +439,7 @@ class Refinement(TimedSearch):
         if labels.max(initial=0) >= MOST_SETS:
             return labels
         steps = np.rint(prices / prices.max() * _PRICE_STEPS).astype(np.int64)
-        clusters, sweep = self._begin_annealing(labels, _mix(seed), steps)
+        clusters, sweep = self._begin_annealing(labels, seed, steps)
         for temperature in _AT_PRICE * self._price.unit:
             report(1)
             sweep(temperature, float(prices.max()) / _PRICE_STEPS * self._price.change)
@@ -459,14 +457,8 @@ class Refinement(TimedSearch):
         """Return the sets with their supports, and a sweep for a temperature and a penalty."""
         n, n_sets, triples = len(labels), int(labels.max(initial=-1)) + 1, self._state.largest == 3
         slots = min(n, MOST_IN_CUBE if triples else _room(n_sets))
-        options: dict[str, Any] = {
-            "label": labels,
-            "slots": slots,
-            "seed": seed,
-            "prices": prices,
-            **self._options,
-        }
-        sets = set_annealing.Annealing(**options)
+        word = (seed * 0x9E3779B97F4A7C15 % 2**64) | 1  # not 0, and other bits for seeds next to one another
+        sets = set_annealing.Annealing(label=labels, slots=slots, seed=word, prices=prices, **self._options)
         space = set_moves.Space(slots=slots, largest=self._state.largest, words=self._options["words"])
         set_moves.count(0, len(self._index.weights), sets, self._rows, space)
         set_moves.count_constraints(sets, self._rows, space)
@@ -481,11 +473,6 @@ class Refinement(TimedSearch):
                 batch = min(batch, self._make_room())
                 set_moves.descend(order[first : first + batch], self._state, self._rows, self._space)
             first += batch
-
-    def _gained_since(self, before: float) -> bool:
-        """Return whether the gain since ``before`` is worth another round."""
-        after = self._cost()
-        return (before - after) * _ENOUGH > after
 
     def _keep(self) -> None:
         """Store the clusters if they have the guarantee and the lowest loss so far."""
@@ -529,12 +516,6 @@ def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> in
         return 0
     largest = 3 if guarantee.m is None else min(guarantee.m, 3)
     return 2 if largest == 3 and n_clusters > MOST_IN_CUBE else largest
-
-
-def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets) -> ItemsetTable:
-    if isinstance(guarantee, PrivacyConstraints):
-        return constraint_table(guarantee.constraints, itemsets)
-    return no_itemsets()
 
 
 def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:
