@@ -300,9 +300,9 @@ def anonymize(
     naming = None if named is None else NamedBound.of(frame, column, guarantee, named)
     if naming is not None or ONE_LABEL.get():  # deletions that name few would end the search for k
         ways = [step for step in ways if loss in LOWERED_BY_DELETIONS or not step.is_local]
-    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit, most, naming)
+    trials = _Trials(lowered, measure, frame, column, parameters, end, time_limit, most, naming)
     if loss != default:
-        trials.usual = _Usual(_lowered(default, losses), losses[default])
+        trials.usual = _Best(_lowered(default, losses), losses[default])
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
         trials.error = partial(counts_error, frame)
@@ -417,38 +417,41 @@ _Row: TypeAlias = dict[str, Any]  # of the table of all tries
 
 
 @dataclass(slots=True)
-class _Usual:
-    """The best of the releases that are tried if no loss is named, by the default loss."""
+class _Best:
+    """The best of some releases by a loss."""
 
     loss: str  # the loss that refinement lowers
     measure: Measure
-    best: Anonymized | None = None
-    least: _Rank = (True, True, True, np.inf)
+    best: Anonymized | None = field(default=None, init=False)
+    # Whether it falls short, is empty, exceeds a bound; loss.
+    least: _Rank = field(default=(True, True, True, np.inf), init=False)
 
     def offer(self, result: Anonymized, rank: _Rank) -> None:
-        """Take a release if it is better than the best so far, given its rank by another loss."""
-        rank = *rank[:3], self.measure(result)
+        """Take a release if it is better than the best so far; of equal ranks, the first stays."""
         if self.best is None or rank < self.least:
             self.best, self.least = result, rank
 
+    @property
+    def basis(self) -> tuple[Anonymized | None, str]:
+        """The best release, and the loss that its refinement lowers."""
+        of_nodes = self.best is not None and self.best.parameters.get("hierarchy") is not None
+        return self.best, "NCP" if of_nodes and self.loss in ("balanced", "meaning") else self.loss
+
 
 @dataclass(slots=True)
-class _Trials:
+class _Trials(_Best):
     """The configurations tried so far, and their best release."""
 
     frame: pd.DataFrame
     column: Hashable | None
     parameters: Mapping[str, Any]
-    loss: str  # the loss that refinement lowers
-    measure: Measure
     end: float  # a value of perf_counter()
     limit: float  # seconds
     most: Mapping[str, float] = field(default_factory=dict)  # bounds on losses
     naming: NamedBound | None = None
-    best: Anonymized | None = None
-    # Whether it falls short, is empty, exceeds a bound; loss.
-    least: _Rank = (True, True, True, np.inf)
-    usual: _Usual | None = None  # so that a named loss is never above that of the default release
+    # The best by the default loss of the releases that are tried if no loss is named: so a named loss is
+    # never above that of the default release.
+    usual: _Best | None = None
     reached: dict[str, float] = field(default_factory=dict)  # least values of the bounded losses
     bound: Bound | None = None  # on the loss of any release by sets with the guarantee, of a refined one
     warned: bool = False  # whether the warnings about other columns were issued, by a first run
@@ -458,8 +461,10 @@ class _Trials:
     unfit: UnfitStartError | None = None  # of the first algorithm that cannot start from the release
     late: bool = False  # whether a configuration was skipped or stopped for lack of time
     patience: int = _PATIENCE  # factor of the limit for the first release
-    lowest: tuple[float, float] = (np.inf, 0.0)  # the lowest loss, and the share named there
-    promising: bool = False  # whether a release is within the bounds on losses, and not almost empty
+    # The lowest loss, and the share named there.
+    lowest: tuple[float, float] = field(default=(np.inf, 0.0), init=False)
+    # Whether a release is within the bounds on losses, and not almost empty.
+    promising: bool = field(default=False, init=False)
     error: Measure | None = None  # of the measure of a release, if it is an estimate
     near: list[tuple[_Rank, _Row, Anonymized]] = field(default_factory=list)  # within this error
 
@@ -471,14 +476,11 @@ class _Trials:
                 report(1)
 
     def with_k(self, k: int) -> _Trials:
-        """Return trials with another k, in the same table."""
+        """Return trials with another k, in the same table; the best release is not copied."""
         guarantee = replace(self.parameters["guarantee"], k=k)
         parameters = {**self.parameters, "guarantee": guarantee, "k": k}
         trials = replace(self, parameters=parameters, patience=1)
-        trials.best, trials.least = None, (True, True, True, np.inf)
-        if self.usual is not None:
-            trials.usual = _Usual(self.usual.loss, self.usual.measure)
-        trials.lowest, trials.promising = (np.inf, 0.0), False
+        trials.usual = None if self.usual is None else replace(self.usual)
         return trials
 
     def add(self, step: Step) -> None:
@@ -491,10 +493,11 @@ class _Trials:
         self.rows.append(row)
         if row["reason"]:
             return
-        basis = self._basis(step)
+        basis = self._basis_of(step)
         if step.algorithm == "refine" and basis[0] is not None:
             row["algorithm"] = str(step).replace("refine", f"{basis[0].parameters['algorithm']}, refined", 1)
-        if self.naming is not None and self.parameters["k"] != self.naming.k:
+        promised = self.naming is None or self.parameters["k"] == self.naming.k
+        if not promised:
             row["algorithm"] += f", k={self.parameters['k']}"
         try:
             with limit_time(left):
@@ -505,7 +508,6 @@ class _Trials:
             row |= {name: float(result.loss[name]) for name in _SHOWN if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.parameters, result.guarantee))
-            promised = self.naming is None or self.parameters["k"] == self.naming.k
             if not falls_short and promised and result.groups is None:
                 self.bound = result.bound or self.bound  # on the promised k
             if falls_short or result.useless:
@@ -519,11 +521,10 @@ class _Trials:
             if self.naming is not None:
                 exceeded += self._exceed_named(row, result)
             rank = falls_short, bool(result.useless), bool(exceeded), row["loss"]
-            is_usual = step.algorithm != "refine" or self.usual is None or basis == _basis(self.usual)
+            is_usual = step.algorithm != "refine" or self.usual is None or basis == self.usual.basis
             if self.usual is not None and is_usual and (not step.way.losses or step.way.floor):
-                self.usual.offer(result, rank)
-            if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
-                self.best, self.least = result, rank
+                self.usual.offer(result, (*rank[:3], self.usual.measure(result)))
+            self.offer(result, rank)
             if self.error is not None:
                 self._keep_near((rank, row, result), self.error)
         except InfeasibleError as error:
@@ -574,7 +575,7 @@ class _Trials:
         if step.way.needs and step.way.needs not in self.parameters:
             return f"needs {step.way.needs}"
         if step.algorithm == "refine":
-            basis, _ = self._basis(step)
+            basis, _ = self._basis_of(step)
             if basis is None:
                 return "there is no release to refine"
             if is_refined(basis):
@@ -593,9 +594,9 @@ class _Trials:
                 return f"deletes at least {percent(floor)}"
         return None
 
-    def _basis(self, step: Step) -> tuple[Anonymized | None, str]:
+    def _basis_of(self, step: Step) -> tuple[Anonymized | None, str]:
         """Return the release that a step would refine, and the loss that this lowers."""
-        return _basis(self.usual if self.usual is not None and step.way.options else self)
+        return (self.usual if self.usual is not None and step.way.options else self).basis
 
     def _refining(self, step: Step, basis: Anonymized) -> Step:
         """Return the call that refines a release: its algorithm's own, if sets must not be split."""
@@ -612,7 +613,7 @@ class _Trials:
             if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
-                basis, loss = self._basis(step)
+                basis, loss = self._basis_of(step)
                 assert basis is not None
                 step = self._refining(step, basis)
                 if step.algorithm == "refine":
@@ -630,18 +631,16 @@ class _Trials:
 
     def outcome(self) -> Anonymized:
         """Return the best release with the table of all tries."""
-        if self.best is None and self.late:
-            raise InfeasibleError(
-                f"no algorithm found a release in {_PATIENCE} times the time limit",
-                where="time_limit",
-                got=f"{self.limit:g} seconds",
-                hint="pass a longer time_limit",
-            )
-        if self.best is None and self.unfit is not None:
-            raise self.unfit
-        if self.best is None and self.exhausted is not None:  # the others may have found one
-            raise self.exhausted
         if self.best is None:
+            if self.late:
+                raise InfeasibleError(
+                    f"no algorithm found a release in {_PATIENCE} times the time limit",
+                    where="time_limit",
+                    got=f"{self.limit:g} seconds",
+                    hint="pass a longer time_limit",
+                )
+            if problem := self.unfit or self.exhausted:  # without it, the others may have found a release
+                raise problem
             algorithms = [row for row in self.rows if not row["algorithm"].startswith("refine")]
             ran = [row for row in algorithms if "seconds" in row]
             raise InfeasibleError(
@@ -701,12 +700,6 @@ class _Trials:
         ways = ". ".join(f"{what}: {'; '.join(names)}" for what, names in ended.items())
         what = "hurried for" if [*ended] == [HURRIED] else "stopped at"
         return f"{what} the time limit of {self.limit:g} s; more time may lose less. {ways}"
-
-
-def _basis(tried: _Trials | _Usual) -> tuple[Anonymized | None, str]:
-    """Return the best release, and the loss that its refinement lowers."""
-    of_nodes = tried.best is not None and tried.best.parameters.get("hierarchy") is not None
-    return tried.best, "NCP" if of_nodes and tried.loss in ("balanced", "meaning") else tried.loss
 
 
 _FACTOR = 1.5  # between two values of k
@@ -775,7 +768,7 @@ def choose(
     if not is_whole and parameters.get("k") is not None:
         fewer["k"] = max(2, ceil(parameters["k"] * len(sample) / n_rows))
         fewer["guarantee"] = replace(guarantee, k=fewer["k"])  # type: ignore[type-var]
-    trials = _Trials(sample, None, fewer, "NCP", measure, end, time_limit)
+    trials = _Trials("NCP", measure, sample, None, fewer, end, time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReleaseWarning)  # about the release of the sample, which is not kept
         with progress_bar("sample", "algorithms") as report:

@@ -184,7 +184,8 @@ def prepare(frame: pd.DataFrame, steps: Steps) -> Prepared:
         _refuse(column, own, dict.fromkeys(("band", "period"), ("lists", "pass length or max_items")))
         itemsets = Itemsets.from_series(column)
         if "length" in own:
-            itemsets = _cut(itemsets, own["length"])
+            texts = pc.utf8_slice_codeunits(item_texts(itemsets.vocabulary), 0, own["length"])
+            itemsets = itemsets.recode(np.arange(itemsets.n_items), texts.cast(pa.string()))
         if "max_items" in own:
             kept = _largest(itemsets, own["max_items"], own.get("weights"))
             if not kept.all():  # missing rows cannot be those of a dropped item
@@ -350,12 +351,6 @@ def _bands(column: pd.Series[Any], width: float) -> pd.Categorical[Any]:
         for low in known
     ]
     return pd.Categorical.from_codes(codes.tolist(), pd.Index(names), ordered=True)
-
-
-def _cut(itemsets: Itemsets, length: int) -> Itemsets:
-    """Cut the text of each item."""
-    texts = pc.utf8_slice_codeunits(item_texts(itemsets.vocabulary), 0, length)
-    return itemsets.recode(np.arange(itemsets.n_items), texts.cast(pa.string()))
 
 
 def _largest(itemsets: Itemsets, most: int, weights: Any) -> Mask:

@@ -345,7 +345,9 @@ def decide(
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
     groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
-    groups = _add_missing(groups, there, itemsets.n_rows)
+    of_row = np.full(itemsets.n_rows, np.argmax(np.bincount(groups)), np.int32)  # missing: the largest
+    of_row[there] = groups
+    groups = by_first_row(of_row)
     grouped = GroupedRows(itemsets, recoding, groups, is_sensitive)
     classes = grouped.classes()
     decided = decide_lists(columns, recoding, guarantee.with_classes(classes))
@@ -400,13 +402,6 @@ def groups_of(
     of_place = np.asarray(state.group_of)
     of_row = np.empty(n_rows, np.int64)
     of_row[rows] = of_place
-    return by_first_row(of_row)
-
-
-def _add_missing(groups: Codes, there: Numbers, n_rows: int) -> Codes:
-    """Extend groups to all rows: missing rows join the largest group."""
-    of_row = np.full(n_rows, np.argmax(np.bincount(groups)), np.int32)
-    of_row[there] = groups
     return by_first_row(of_row)
 
 

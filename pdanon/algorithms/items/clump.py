@@ -206,7 +206,11 @@ def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes
     index, tree, leaves, k, _, report, *_ = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
-    members = members[_order(rows.take(members))]
+    placed = rows.take(members)
+    # By descending length, then by their leaves, then by position.
+    table = ItemsetTable(placed.leaves, placed.offsets, np.arange(len(members)))
+    by_leaves = table.ordered().supports
+    members = members[by_leaves[np.argsort(-placed.lengths[by_leaves], kind="stable")]]
     placed = rows.take(members)
     seeds, group_of = _seeds(placed, k)
     counted = node_counts(placed, tree)
@@ -222,12 +226,6 @@ def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes
     of_row = np.full(len(rows.lengths), -1, np.int64)
     of_row[members] = group_of
     return became, by_first_row(of_row)
-
-
-def _order(rows: LeafRows) -> Numbers:
-    """Sort rows by descending length, then by their leaves, then by position."""
-    by_leaves = ItemsetTable(rows.leaves, rows.offsets, np.arange(len(rows.lengths))).ordered().supports
-    return by_leaves[np.argsort(-rows.lengths[by_leaves], kind="stable")]
 
 
 def _seeds(rows: LeafRows, k: int) -> tuple[Numbers, Numbers]:
