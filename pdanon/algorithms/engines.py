@@ -19,6 +19,7 @@ from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.losses import WITH_MEANING
 from pdanon.algorithms.registry import (
     ALGORITHMS,
+    OF_LISTS,
     REQUEST_PARAMETERS,
     Parameters,
     Recodes,
@@ -138,12 +139,6 @@ def _decide_by_sample(guarantee: Guarantee, options: Parameters, columns: ListCo
 
 
 _RECODES: tuple[Recodes, ...] = ("items", "rows")  # recodings for which distinct transactions suffice
-_REASONS: dict[Recodes, str] = {
-    "groups": "it groups similar rows of the whole table, which blocks of rows would separate",
-    "chunks": "it groups similar rows of the whole table, which blocks of rows would separate",
-    "values": "it groups rows with similar quasi-identifiers",
-    "both": "it groups rows with similar quasi-identifiers",
-}
 
 
 MACHINE_GB = 16  # memory of the machine that messages and docs/cluster.md take as an example
@@ -159,7 +154,9 @@ def _check_algorithm(name: str, parameters: Parameters, count_rows: Callable[[],
     function = find_algorithm(name)
     accepted = sorted(functions(*_RECODES))
     if name not in accepted:
-        reason, memory = _REASONS[ALGORITHMS[name].recodes], _memory_of(name, count_rows)
+        reason, memory = "it groups rows with similar quasi-identifiers", _memory_of(name, count_rows)
+        if ALGORITHMS[name].recodes in OF_LISTS:
+            reason = "it groups similar rows of the whole table, which blocks of rows would separate"
         raise ParameterError(
             f"the algorithm needs all rows at once: {reason}",
             where="algorithm",

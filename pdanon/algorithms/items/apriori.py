@@ -24,7 +24,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
+from pdanon.itemsets.support import check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.decision import ListDecision, decide_lists
@@ -221,19 +221,14 @@ def direct(
 def _nodes_in_one_scan(task: CutTask) -> Codes:
     """Return the node of each item."""
     cut = task.cut()
-    while len(threats := _rare_in_preorder(cut.index(), task.k, task.m)):
+    while len(threats := cut.index().rare(task.k, task.m)):  # of all sizes up to m, or rare rows
+        sizes = threats.lengths
+        # In the order of a prefix tree: padding with -1 sorts a prefix before its extensions.
+        padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
+        padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
+        threats = threats.take(np.lexsort(padded.T[::-1]))
         task.report(cut.satisfy(threats, task.k))
     return cut.nodes
-
-
-def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTable:
-    """List minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
-    threats = index.rare(k, m)
-    sizes = threats.lengths
-    # Padding with -1 sorts a prefix before its extensions.
-    padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
-    padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
-    return threats.take(np.lexsort(padded.T[::-1]))
 
 
 DIRECT = Algorithm(

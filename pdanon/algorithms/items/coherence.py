@@ -25,9 +25,9 @@ from pdanon.guarantees import Coherence
 from pdanon.guarantees.coherence import PublicAndPrivate, affordable, knowable_items, most_items
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers
+from pdanon.itemsets.codes import Codes, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
-from pdanon.itemsets.lists import Floats, mask_at, offsets_of
+from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
@@ -313,7 +313,11 @@ def decide(
     else:
         chosen, bound = moles.eliminate(losses, criterion), None
     suppressed = mask_at(len(losses), chosen)
-    trace = _trace(parts.itemsets, chosen, moles.removed_by(chosen), losses / unit, criterion)
+    counts, costs, ones = moles.removed_by(chosen), (losses / unit)[chosen], np.ones(len(chosen))
+    above, below = (ones if criterion == "1/il" else counts), (ones if criterion == "mm" else costs)
+    score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
+    items = pd.arrays.ArrowExtensionArray(parts.itemsets.vocabulary.take(pa.array(chosen)))
+    trace = pd.DataFrame({"item": items, "MM": counts, "IL": costs, "score": score})
     decided = replace(decide_suppressed(parts, suppressed, guarantee), trace=trace)
     if bound is None:
         return decided
@@ -333,19 +337,6 @@ def _check_budget(parts: PublicAndPrivate, guarantee: Coherence) -> None:
         got=f"p={guarantee.p}, least effort {least}",
         hint=f"pass the maximum total effort of the known items: p={least} or more",
     )
-
-
-def _trace(
-    itemsets: Itemsets, chosen: Numbers, counts: Numbers, losses: Floats, criterion: str
-) -> pd.DataFrame:
-    """Return the steps of the elimination: ``item, MM, IL, score``."""
-    items = itemsets.vocabulary.take(pa.array(chosen))
-    lost = losses[chosen]
-    above = counts if criterion != "1/il" else np.ones(len(chosen))
-    below = lost if criterion != "mm" else np.ones(len(chosen))
-    score = np.divide(above, below, out=np.full(len(chosen), np.inf), where=below > 0)
-    own = {"item": pd.array(items, dtype=pd.ArrowDtype(items.type))}
-    return pd.DataFrame({**own, "MM": counts, "IL": lost, "score": score})
 
 
 RECORD = Algorithm(

@@ -266,7 +266,10 @@ def _generalize(
     above, prices = _steps_up(tree, leaves, weights, deletion_price)
     first = nodes = leaves[itemsets.codes].astype(np.int64)  # the label of each occurrence
     while True:
-        labels, node_of, place = _label_rows(itemsets, nodes, gone)
+        labels = itemsets.relabel(nodes.astype(np.int32), pa.array(np.arange(gone + 1)))
+        node_of = labels.vocabulary.to_numpy()
+        listed = labels.rows * (gone + 1) + node_of[labels.codes]
+        place = np.searchsorted(listed, itemsets.rows * (gone + 1) + nodes)  # of the label of each occurrence
         rows, places = _distinct_rows(SupportIndex.of(labels))
         shown = node_of[rows.codes] != gone
         price = prices[node_of]
@@ -292,14 +295,6 @@ def _are_above(nodes: Numbers, tree: Hierarchy) -> Mask:
         found[upper] = True
         upper = tree.parent[np.maximum(upper, 0)]
     return found
-
-
-def _label_rows(itemsets: Itemsets, nodes: Numbers, most: int) -> tuple[Itemsets, Numbers, Numbers]:
-    """Return the rows of labels, the node of each label, and the place of that of each occurrence."""
-    labels = itemsets.relabel(nodes.astype(np.int32), pa.array(np.arange(most + 1)))
-    node_of = labels.vocabulary.to_numpy()
-    listed = labels.rows * (most + 1) + node_of[labels.codes]
-    return labels, node_of, np.searchsorted(listed, itemsets.rows * (most + 1) + nodes)
 
 
 def _steps_up(

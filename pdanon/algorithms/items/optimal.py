@@ -81,10 +81,13 @@ class Packing:
         self._worth = worth
         self._k = k
         self._cut = cut
-        self._nodes = np.flatnonzero(worth)
-        self._variable = np.cumsum(worth > 0) - 1
+        self._nodes, fit = np.flatnonzero(worth), worth > 0
+        self._variable = np.cumsum(fit) - 1
         self._size = hierarchy.size
-        self._up = _find_next_above(hierarchy.parent, worth > 0)
+        above = hierarchy.parent
+        while (passed := (above >= 0) & ~fit[above]).any():
+            above = np.where(passed, hierarchy.parent[above], above)
+        self._up = above  # the next of these nodes above each node, -1 where there is none
         # Prices are fixed-point integers: as many binary places as products leave free in 63 bits.
         self._places = max(min(20, 60 - int(worth.sum()).bit_length()), 0)
         self._paths = np.empty((0, 2), np.int32)  # lower and upper end of each path
@@ -97,7 +100,7 @@ class Packing:
             tops = np.where(self._up[tops] >= 0, self._up[tops], tops)
         self._add(np.column_stack((lowest, tops)).astype(np.int32), np.arange(len(lowest) + 1))
         if pairs:
-            ends = cut_search.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
+            ends = cut_search.pair_clauses(k, fit, self._up, self._size, cut.supports)
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
 
     def relax(self, seconds: float) -> Floats | None:
@@ -193,14 +196,6 @@ class Packing:
         places = np.stack((np.concatenate(rows), self._variable[np.concatenate(columns)])).astype(np.int32)
         shape = len(which), len(self._nodes)
         return csr_array((np.ones(places.shape[1], np.int64), (*places,)), shape=shape), self._limits[which]
-
-
-def _find_next_above(parent: Codes, fit: Mask) -> Codes:
-    """Return the next fit node above each node, -1 where there is none."""
-    above = parent
-    while (passed := (above >= 0) & ~fit[above]).any():
-        above = np.where(passed, parent[above], above)
-    return above
 
 
 # --- The public function and its decision

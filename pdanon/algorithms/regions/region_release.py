@@ -377,7 +377,11 @@ def _decide_both(
     assert record.parts is not None
     own = {name: asked[name] for name in parameters_of(record.parts)}
     decided: Decided = record.parts(Parts(parts, data.table, share), **own)
-    facts = _clear_lost(parts, decided.parts, share)
+    facts: list[RegionFacts] = decided.parts
+    lost = frozenset().union(*(each.lost for each in facts))
+    if lost and len(parts) > 1:  # fewer than k rows of a class were emptied in a region: it loses all items
+        cleared = share(Region.clear, parts, [lost] * len(parts))
+        facts = [old if new is None else new for old, new in zip(facts, cleared, strict=True)]
     loss = join_losses(rows.written("losses"), times)
     tum = float(loss[data.transactions.measured_as or "NCP"])
     if record.name == "tum_bound" and tum > float(own["delta"]) + 1e-9:
@@ -412,15 +416,6 @@ def _without_rows(data: Dataset) -> Dataset:
     return replace(
         data, frame=data.frame.iloc[:0], columns=columns, table=data.table.take(none), transactions=side
     )
-
-
-def _clear_lost(parts: Sequence[Region], facts: list[RegionFacts], share: Share) -> list[RegionFacts]:
-    """Suppress all items of a class in all regions, if fewer than k rows were emptied in one of them."""
-    lost = frozenset().union(*(each.lost for each in facts))
-    if not lost or len(parts) == 1:
-        return facts
-    cleared = share(Region.clear, parts, [lost] * len(parts))
-    return [old if new is None else new for old, new in zip(facts, cleared, strict=True)]
 
 
 def _join_known(known: Sequence[Any]) -> Any:

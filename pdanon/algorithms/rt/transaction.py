@@ -30,7 +30,7 @@ from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, join_columns
 from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import Floats, distinct, sums
+from pdanon.itemsets.lists import distinct, sums
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Clock, report_nothing
 from pdanon.itemsets.validation import check_count, check_flag, check_known, describe, find_name, quote_word
@@ -128,13 +128,13 @@ class Transaction:
             if (self.options or {}).get("weights") is not None:
                 raise ParameterError("weights need a single list column", where="columns")
         if self.sensitive is not None or self.l is not None:
-            self._check_diversity()
+            self._check_diversity(record)
 
     def __repr__(self) -> str:
         parts = (f"{name}={_describe(name, value)}" for name, value in set_parameters(self).items())
         return f"Transaction({', '.join([repr(self.algorithm), *parts])})"
 
-    def _check_diversity(self) -> None:
+    def _check_diversity(self, record: Algorithm) -> None:
         if self.sensitive is None or self.l is None:
             raise ParameterError(
                 "sensitive and l go together",
@@ -143,7 +143,6 @@ class Transaction:
         if self.columns is not None:
             hint = "join the lists into one column, and begin each item with the name of its column"
             raise ParameterError("sensitive items must be in one list column", where="columns", hint=hint)
-        record = _record(self.algorithm)
         if self.algorithm not in _DIVERSE_NODES and record.sets is None:
             hint = (
                 'use "pcta", "coat", "upcta" or "local_suppression", or "apriori", "hghs" or "mhghs" with a '
@@ -397,7 +396,11 @@ class TransactionSide:
         all_sizes = np.bincount(row, size, minlength=len(rows))
         terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
         if self.weights is not None:
-            terms = terms * self._importance(places, numbers)[first]
+            # By the highest importance of an item with each number; 1 for suppressed occurrences, the last.
+            heaviest = np.zeros(int(numbers.max(initial=0)) + 2, np.int64)
+            np.maximum.at(heaviest, numbers, self.weights[self.itemsets.codes[places]])
+            heaviest[-1] = WEIGHT_STEPS
+            terms = terms * (heaviest[numbers[first]] / WEIGHT_STEPS)
         return float(terms.sum())
 
     def average_loss(self, rows: Numbers) -> Fraction:
@@ -405,14 +408,6 @@ class TransactionSide:
         places, _, _, numbers = self._decide_rows(rows)
         known = self._count_known(self.itemsets.codes[places])
         return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), known), 1)
-
-    def _importance(self, places: Numbers, numbers: Codes) -> Floats:
-        """Return the highest importance of an item with each number; 1 for suppressed occurrences."""
-        assert self.weights is not None
-        heaviest = np.zeros(int(numbers.max(initial=0)) + 2, np.int64)
-        np.maximum.at(heaviest, numbers, self.weights[self.itemsets.codes[places]])
-        heaviest[-1] = WEIGHT_STEPS  # -1
-        return heaviest[numbers] / WEIGHT_STEPS
 
     def _stands_for(self, places: Numbers, numbers: Codes) -> Numbers:
         """Count the items that each occurrence may stand for; all of its column if it is suppressed."""

@@ -36,10 +36,6 @@ class Start(NamedTuple):
     slow: int  # factor of the number of sweeps
     heat: float  # factor of the temperatures
 
-    def within(self, chosen: Mask) -> Start:
-        """Take some occurrences."""
-        return self._replace(kept=self.kept[chosen])
-
 
 def protect(
     rows: SupportIndex,
@@ -84,7 +80,7 @@ def protect_secrets(
         return unite_itemsets(found, secret, rows.n_items)
 
     kept = hidden[rows.codes]
-    own = None if start is None else start.within(~kept)
+    own = None if start is None else start._replace(kept=start.kept[~kept])
     kept[~kept] = protect(rows.keep_items(~hidden), k, m, worth, seed, report, own)
     base = kept_rows(rows, kept)
     kept[kept] = break_up(base, list_threats, np.where(hidden, -1.0, worth))
