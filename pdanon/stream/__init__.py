@@ -160,8 +160,18 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    given: dict[str, Any] = {"mapping": mapping, "drop": drop, "keep": keep, "column": column}
-    return _release(None, source, target, max_loss=max_loss, max_risk=max_risk, **given, **request)
+    return _release(
+        None,
+        source,
+        target,
+        column=column,
+        mapping=mapping,
+        max_loss=max_loss,
+        max_risk=max_risk,
+        drop=drop,
+        keep=keep,
+        **request,
+    )
 
 
 @watch
@@ -481,9 +491,17 @@ def from_long(
     1   m        ['J45']
     """
     source, released = check_path(source, "source"), Path(check_path(target, "target"))
-    options: dict[str, Any] = {"memory": memory, "types": types}
-    options |= {"delimiter": delimiter, "encoding": encoding}
-    group_lines(source, released, by=by, item=item, keep=keep, **options)
+    group_lines(
+        source,
+        released,
+        by=by,
+        item=item,
+        keep=keep,
+        memory=memory,
+        types=types,
+        delimiter=delimiter,
+        encoding=encoding,
+    )
 
 
 def _count_rows(source: FilePath) -> int | None:

@@ -108,8 +108,8 @@ def _batches(
 
 def _fetch(tree: ParquetTree, label: str, request: Request) -> Iterator[SupportIndex]:
     """Return the rows that an interim decision requests, by row group."""
-    options: dict[str, Any] = {"read": Itemsets.from_arrow_unsorted, "task": f"round {len(request.labels)}"}
-    with _batches(tree, [label], **options) as batches:
+    task = f"round {len(request.labels)}"
+    with _batches(tree, [label], read=Itemsets.from_arrow_unsorted, task=task) as batches:
         for (rows,) in batches:
             found = request.find(rows)
             if found is None:
@@ -227,8 +227,9 @@ class ByPerson:
         PdanonError
             As in `pdanon.stream.anonymize`. If duckdb is not installed, or a line has no person.
         """
-        bounds: Any = {"max_loss": max_loss, "max_risk": max_risk}
-        return self._release(None, target, mapping=mapping, drop=drop, **bounds, **request)
+        return self._release(
+            None, target, mapping=mapping, max_loss=max_loss, max_risk=max_risk, drop=drop, **request
+        )
 
     @called_by_name
     def audit(self, guarantee: Guarantee) -> Audit:

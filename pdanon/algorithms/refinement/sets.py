@@ -259,8 +259,8 @@ def refine_sets(task: Task) -> Anonymized:
         near = None
         if tree is not None:
             near = Nearness.of(Hierarchy.over(tree, itemsets.vocabulary)[0], rows.vocabulary)
-        given: dict[str, Any] = {"loss": task.options["loss"], "quick": task.quick, "nearness": near}
-        search = Refinement(rows, start, result.guarantee, blocks, clock=task.clock, **given)
+        given = rows, start, result.guarantee, blocks, task.options["loss"], task.clock
+        search = Refinement(*given, quick=task.quick, nearness=near)
     cut_short = task.run(search)
     if isinstance(search, Refinement) and search.hurried:
         cut_short = cut_short or task.hurry_note

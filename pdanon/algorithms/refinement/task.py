@@ -19,7 +19,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.timing import Clock, TimedSearch, is_over
 from pdanon.itemsets.validation import check_known, random_generator
-from pdanon.recoding.bounds import BOUNDED, Bound, bound_changes
+from pdanon.recoding.bounds import BOUNDED, bound_changes
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
@@ -86,18 +86,12 @@ class Task:
             return found
 
         result = release(FrameWriter(self.original, [self.position]), decide, self.result.unmodified.judged)
-        return replace(result, cut_short=cut_short, bound=self._bound(result, itemsets))
-
-    def _bound(self, result: Anonymized, itemsets: Itemsets) -> Bound | None:
-        """Return the bound for the guarantee, that of the first release if it has one."""
-        guarantee = result.guarantee
-        known = self.result.bound
-        if known is None:
-            if not isinstance(guarantee, BOUNDED) or result.groups is not None:
-                return None
+        bound = self.result.bound
+        if bound is None and isinstance(result.guarantee, BOUNDED) and result.groups is None:
             return_unused()  # of the rows: the pairs of items take as much
-            known = bound_changes(itemsets, guarantee)
-        return known.beside(result.loss["occurrences"])
+            bound = bound_changes(itemsets, result.guarantee)
+        bound = None if bound is None else bound.beside(result.loss["occurrences"])
+        return replace(result, cut_short=cut_short, bound=bound)
 
     def _hide_emptied(
         self, columns: ListColumns, recoding: Recoding, trace: pd.DataFrame, before: Recoding

@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
 from math import lcm
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -239,6 +239,8 @@ def _describe(name: str, value: Any) -> str:
 # --- The items of one class
 
 
+Cover: TypeAlias = tuple[Hierarchy, Codes]  # and the leaf of each item
+
 _MOST_ROWS = 2**31  # every l above the number of rows allows no sensitive item at all
 
 
@@ -255,7 +257,7 @@ class ClassSearch:
 
     guarantee: KmAnonymity  # of each class
     # Hierarchy, and leaf of each item of the table, if nodes are published.
-    cover: tuple[Hierarchy, Codes] | None = None
+    cover: Cover | None = None
     joint: bool = False  # whether the root joins several columns; occurrences at the root are then suppressed
     blocks: Numbers | None = None  # only items of the same block share a set
     loss: str = "NCP"  # to lower: NCP or LM, for sets also the balanced one
@@ -534,7 +536,7 @@ def _by_sets(
     return side(decide=decide, sizes=None, domains=domains, search=search, weights=weights, deletes=deletes)
 
 
-def _joint(covers: Sequence[tuple[Hierarchy, Codes]]) -> tuple[Hierarchy, Codes]:
+def _joint(covers: Sequence[Cover]) -> Cover:
     """Join trees below one root, and move their leaves; return a single tree unchanged."""
     if len(covers) == 1:
         return covers[0]
@@ -558,7 +560,7 @@ def _nodes(
     nodes_of: Callable[..., Codes],
     by_item: bool,
     km: KmAnonymity,
-    cover: tuple[Hierarchy, Codes],
+    cover: Cover,
     joint: bool,
     index: SupportIndex,
     items: Codes,
@@ -573,7 +575,7 @@ def _nodes(
 def _diverse_nodes(
     nodes_of: Callable[..., Codes] | None,
     km: KmAnonymity,
-    cover: tuple[Hierarchy, Codes],
+    cover: Cover,
     hiding: _Secrets,
     known: SupportIndex,
     secrets: SupportIndex,

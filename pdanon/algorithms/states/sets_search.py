@@ -284,12 +284,11 @@ class Refinement(TimedSearch):
     def _make_space(self) -> set_moves.Space:
         """Return the work space for the clusters that there is room for."""
         index, slots, larger = self._index, len(self._state.size), None
-        options = {"slots": slots, "largest": self._state.largest, "words": self._options["words"]}
+        largest, words = self._state.largest, self._options["words"]
         if not self._is_exact:
             m = index.longest if self._m is None else self._m
-            known, k = self._state.largest, self._guarantee.k
-            larger = LargerItemsets(k=k, known=known, m=m, rows=index.rows, slots=slots)
-        return set_moves.Space(larger=larger, **options)
+            larger = LargerItemsets(k=self._guarantee.k, known=largest, m=m, rows=index.rows, slots=slots)
+        return set_moves.Space(larger=larger, slots=slots, largest=largest, words=words)
 
     def _make_room(self, n_clusters: int = 0) -> int:
         """Make room for some clusters, and for new ones; return the number of items that may move."""
