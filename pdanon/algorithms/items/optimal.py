@@ -87,7 +87,7 @@ class Packing:
         above = hierarchy.parent
         while (passed := (above >= 0) & ~fit[above]).any():
             above = np.where(passed, hierarchy.parent[above], above)
-        self._up = above  # the next of these nodes above each node, -1 where there is none
+        self._up = above  # the next node of some worth above each, or -1
         # Prices are fixed-point integers: as many binary places as products leave free in 63 bits.
         self._places = max(min(20, 60 - int(worth.sum()).bit_length()), 0)
         self._paths = np.empty((0, 2), np.int32)  # lower and upper end of each path
