@@ -225,8 +225,8 @@ class ClassRows:
         classes = released.iloc[first, self.table.positions].reset_index(drop=True)
         classes.attrs = {}
         # Quasi-identifiers may be called "size" or "group" as well.
-        classes.insert(0, added_label(columns, "size"), sizes, allow_duplicates=True)
-        classes.insert(0, added_label(columns, "group"), np.arange(len(classes)), allow_duplicates=True)
+        classes.insert(0, added_label(classes, "size"), sizes, allow_duplicates=True)
+        classes.insert(0, added_label(classes, "group"), np.arange(len(classes)), allow_duplicates=True)
         return WrittenRows(released, self.of_row, classes)
 
 
