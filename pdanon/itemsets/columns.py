@@ -159,7 +159,7 @@ def drop_unused(frame: pd.DataFrame) -> None:
     """Remove the categories of columns that no row has: they are of rows that were left out before."""
     for position, dtype in enumerate(frame.dtypes):
         if isinstance(dtype, pd.CategoricalDtype):
-            frame.isetitem(position, frame.iloc[:, position].cat.remove_unused_categories())
+            frame.isetitem(position, frame.iloc[:, position].cat.remove_unused_categories().array)
 
 
 def is_missing(row: Any) -> bool:
