@@ -70,7 +70,8 @@ class Form:
         if types.is_boolean(kind):
             return cls("true or false", lambda text: _BOOLEANS.get(text.lower()))
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-            return cls("numbers, such as 12 or 12.0", _parse_number)
+            read = lambda text: Decimal(text) if _NUMBER.fullmatch(text) else None  # noqa: E731
+            return cls("numbers, such as 12 or 12.0", read)
         if types.is_timestamp(kind) or types.is_date(kind):
             zone = kind.tz if types.is_timestamp(kind) else None
             return cls("dates, such as 2020-01-31 or 2020-01-31 09:30", partial(_parse_time, zone=zone))
@@ -102,10 +103,6 @@ def refuse_torn(torn: Mask, looks: str) -> None:
 
 
 TEXT = Form("text, letter for letter", lambda text: None)
-
-
-def _parse_number(text: str) -> Decimal | None:
-    return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
 def _parse_time(text: str, zone: str | None) -> pd.Timestamp | None:
@@ -202,7 +199,8 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
         got = f"{refused} of {len(numbers)} distinct values"
         raise ParameterError("intervals need finite numbers", where="values", got=got)
     ascending = sorted((number, text) for text, number in numbers.items() if number is not None)
-    bins = [_floor(number, step) for number, _ in ascending]
+    quotients = (_EXACT.divmod(number, step) for number, _ in ascending)
+    bins = [int(quotient) - (rest < 0) for quotient, rest in quotients]  # rounded down
     columns = [[text for _, text in ascending]]
     while len(set(bins)) > 1:
         names = {i: f"[{_product(i, step)}, {_product(i + 1, step)})" for i in set(bins)}
@@ -286,16 +284,16 @@ class RangeSearch:
 
     def around(self, code: str) -> list[Range]:
         """Return the ranges with a code in upper case, inner ones first."""
-        found = self._around[self._bounds[bisect(self._bounds, code) - 1]]
-        return [(low, high) for low, high in found if _is_within(code[: len(low)], low, high)]
+        found = []
+        for low, high in self._around[self._bounds[bisect(self._bounds, code) - 1]]:
+            first = code[: len(low)]
+            if len(first) == len(low) and first <= high and first.find(".") == low.find("."):
+                found.append((low, high))
+        return found
 
     def __call__(self, code: str) -> Range | None:
         """Return the widest range with a code in lower or upper case."""
         return next(reversed(self.around(code.upper())), None)
-
-
-def _is_within(first: str, low: str, high: str) -> bool:
-    return len(first) == len(low) and first <= high and first.find(".") == low.find(".")
 
 
 def path_tree(items: Iterable[Any], separator: str) -> Tree:
@@ -460,11 +458,6 @@ def _parse_decimal(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() else None
-
-
-def _floor(number: Decimal, step: Decimal) -> int:
-    quotient, rest = _EXACT.divmod(number, step)
-    return int(quotient) - (rest < 0)
 
 
 def _product(count: int, step: Decimal) -> str:

@@ -26,19 +26,21 @@ from pdanon.itemsets.lists import Mask, Offsets, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import FilePath, check_kind, check_known, describe, is_integer, read_list
 
-Line: TypeAlias = tuple[int, str, bool]  # depth, text, and whether the node's children follow
-
 _SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60
 
 
-def _outline(tree: Hierarchy) -> list[Line]:
-    """Choose the lines of a small drawing, level by level."""
+def _outline(tree: Hierarchy) -> list[tuple[int, str, bool]]:
+    """Choose the lines of a small drawing: depth, text, and whether the node's children follow."""
 
-    def line(node: int, depth: int, is_open: bool = False) -> Line:
-        leaves = None if tree.is_leaf[node] else int(tree.leaves[node])
-        return depth, _caption(tree.names[node], leaves), is_open
+    def caption(node: int) -> str:
+        text = escape_controls(" ".join(tree.names[node].split()))
+        if len(text) > _SHOWN_CHARACTERS:
+            text = text[: _SHOWN_CHARACTERS - 1] + "…"
+        if not tree.is_leaf[node]:
+            text += f" ({tree.leaves[node]} {'leaf' if tree.leaves[node] == 1 else 'leaves'})"
+        return text
 
-    lines = {0: line(0, 0, True)}  # by node; a line "… 5 more" by its first node
+    lines = {0: (0, caption(0), True)}  # by node; a line "… 5 more" by its first node
     queue = deque([0])
     while queue:
         node = queue.popleft()
@@ -50,34 +52,11 @@ def _outline(tree: Hierarchy) -> list[Line]:
             continue
         lines[node] = (depth, text, True)
         for child in below[:n_shown]:
-            lines[child] = line(child, depth + 1)
+            lines[child] = (depth + 1, caption(child), False)
         if n_shown < len(below):
             lines[below[n_shown]] = (depth + 1, f"… {len(below) - n_shown} more", False)
         queue.extend(child for child in below[:n_shown] if not tree.is_leaf[child])
     return [lines[node] for node in sorted(lines)]
-
-
-def _as_text(lines: Sequence[Line]) -> str:
-    return "\n".join("  " * depth + text for depth, text, _ in lines)
-
-
-def _as_html(lines: Sequence[Line]) -> str:
-    """Draw lines as nested elements that readers can open and close."""
-    parts, unclosed = [], 0
-    for depth, text, is_open in lines:
-        parts.append("</details>" * (unclosed - depth))
-        tag = "<details open><summary>{}</summary>" if is_open else "<div>{}</div>"
-        parts.append(tag.format(escape_html(text)))
-        unclosed = depth + is_open
-    return "".join(parts) + "</details>" * unclosed
-
-
-def _caption(name: str, leaves: int | None) -> str:
-    """Write the name of a node on one line, shortened and without controls, and its number of leaves."""
-    name = escape_controls(" ".join(name.split()))
-    if len(name) > _SHOWN_CHARACTERS:
-        name = name[: _SHOWN_CHARACTERS - 1] + "…"
-    return name if leaves is None else f"{name} ({leaves} {'leaf' if leaves == 1 else 'leaves'})"
 
 
 # --- Hierarchies
@@ -738,10 +717,16 @@ class Hierarchy:
         return f"Hierarchy({counts}, missing={self.missing!r})"
 
     def __str__(self) -> str:
-        return _as_text(_outline(self))
+        return "\n".join("  " * depth + text for depth, text, _ in _outline(self))
 
     def _repr_html_(self) -> str:
-        return _as_html(_outline(self))
+        parts, unclosed = [], 0
+        for depth, text, is_open in _outline(self):
+            parts.append("</details>" * (unclosed - depth))
+            tag = "<details open><summary>{}</summary>" if is_open else "<div>{}</div>"
+            parts.append(tag.format(escape_html(text)))
+            unclosed = depth + is_open
+        return "".join(parts) + "</details>" * unclosed
 
     @cached_property
     def _children(self) -> tuple[Offsets, Nodes]:
