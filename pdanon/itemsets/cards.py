@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -117,15 +117,13 @@ def listing(title: str, lines: Lines) -> str:
 
 def facts(title: str, lines: Lines, *, bars: bool = False) -> str:
     """Return a table of names and texts, with bars if the shares are shown; empty if there is no line."""
-    rows = "".join(_line_html(name, text, shares if bars else ()) for name, text, *shares in lines)
+    rows = ""
+    for name, text, *shares in lines:
+        drawn, text = "".join(map(_named_bar, shares if bars else ())), escape_html(text)
+        cells = f'<td class="bars">{drawn}</td><td>{text}</td>' if drawn else f'<td colspan="2">{text}</td>'
+        rows += f'<tr><th scope="row">{escape_html(name)}</th>{cells}</tr>'
     caption = f"<caption>{escape_html(title)}</caption>" if title else ""
     return f'<table class="facts">{caption}<tbody>{rows}</tbody></table>' if rows else ""
-
-
-def _line_html(name: str, text: str, shares: Sequence[Share]) -> str:
-    bars, text = "".join(map(_named_bar, shares)), escape_html(text)
-    cells = f'<td class="bars">{bars}</td><td>{text}</td>' if bars else f'<td colspan="2">{text}</td>'
-    return f'<tr><th scope="row">{escape_html(name)}</th>{cells}</tr>'
 
 
 def _named_bar(share: Share) -> str:
@@ -155,24 +153,19 @@ class Measures(pd.DataFrame):
     """A table of fractions, shown in percent and with bars; all that is selected from it is a plain frame."""
 
     def _repr_html_(self) -> str:
-        return card("", tables=[_frame_html(self)])
-
-
-def _frame_html(frame: pd.DataFrame) -> str:
-    """Return a table of the first rows of a frame, without its index and without columns that are empty."""
-    shown = frame.dropna(axis="columns", how="all").head(_MOST_ROWS)
-    columns = [_column_html(str(label), values) for label, values in shown.items()]
-    heads = "".join(head for head, _ in columns)
-    lines = zip(*(cells for _, cells in columns), strict=True) if columns else ()
-    rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
-    first = f", the first {_MOST_ROWS} shown" if len(frame) > _MOST_ROWS else ""
-    body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-    bars = (
-        f". Each bar {Share(0.5).bar(48)} shows the figure above it, from 0 to 100 %"
-        if "<svg" in rows
-        else ""
-    )
-    return f'<div class="rows">{body}</div>\n<p>{len(frame):,} rows{first}{bars}</p>'
+        # The first rows, without the index and without columns that are empty.
+        shown = self.dropna(axis="columns", how="all").head(_MOST_ROWS)
+        columns = [_column_html(str(label), values) for label, values in shown.items()]
+        heads = "".join(head for head, _ in columns)
+        lines = zip(*(cells for _, cells in columns), strict=True) if columns else ()
+        rows = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+        body = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        note = f"{len(self):,} rows"
+        if len(self) > _MOST_ROWS:
+            note += f", the first {_MOST_ROWS} shown"
+        if "<svg" in rows:
+            note += f". Each bar {Share(0.5).bar(48)} shows the figure above it, from 0 to 100 %"
+        return card("", tables=[f'<div class="rows">{body}</div>\n<p>{note}</p>'])
 
 
 def _column_html(name: str, values: pd.Series[Any]) -> tuple[str, list[str]]:

@@ -73,8 +73,7 @@ class ChunkTable:
     @cached_property
     def is_cluster(self) -> Mask:
         """Whether each is a cluster of records, and not a joint cluster."""
-        result = ~mask_at(len(self.sizes), self.joints[self.joints >= 0])
-        return result
+        return ~mask_at(len(self.sizes), self.joints[self.joints >= 0])
 
     @cached_property
     def levels(self) -> Numbers:

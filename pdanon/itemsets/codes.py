@@ -350,7 +350,7 @@ def item_texts(items: pa.Array) -> pa.Array:
     if pa.types.is_duration(kind):
         return as_pandas_writes(items)
     if pa.types.is_decimal(kind):
-        return _trim_zeros(_plain_texts(items.to_pylist()))
+        return _decimal_texts(items.to_pylist())
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         items = items.cast(pa.timestamp(kind.unit, "UTC"))
     texts = items.cast(pa.large_string())
@@ -367,8 +367,14 @@ def find_items(wanted: pa.Array, among: pa.Array) -> Codes:
     if wanted.type == among.type:
         return _match(wanted, among)
     kinds = {_kind(wanted.type), _kind(among.type)}
+    found = np.full(len(wanted), -1, np.int32)
     if "text" in kinds:
-        return _match_texts(wanted, among)
+        for texts in _all_texts(wanted):
+            for others in _all_texts(among):
+                found = np.where(found < 0, _match(texts, others), found)
+                if (found >= 0).all():
+                    return found
+        return found
     if kinds == {"number"}:
         # Python compares numbers of all types exactly; a cast of Arrow would round large integers.
         place: dict[object, int] = {}
@@ -377,7 +383,7 @@ def find_items(wanted: pa.Array, among: pa.Array) -> Codes:
         return np.fromiter(map(place.get, wanted.to_pylist(), repeat(-1)), np.int32, len(wanted))
     if len(kinds) == 1:
         return _match(_cast_exactly(wanted, among.type), among)
-    return np.full(len(wanted), -1, np.int32)
+    return found
 
 
 def _kind(kind: pa.DataType) -> str:
@@ -406,17 +412,6 @@ def _cast_exactly(items: pa.Array, kind: pa.DataType) -> pa.Array:
     return pc.if_else(pc.equal(cast.cast(items.type, safe=False), items), cast, None)
 
 
-def _match_texts(wanted: pa.Array, among: pa.Array) -> Codes:
-    """Find items among others by any of their texts."""
-    found = np.full(len(wanted), -1, np.int32)
-    for texts in _all_texts(wanted):
-        for others in _all_texts(among):
-            found = np.where(found < 0, _match(texts, others), found)
-            if (found >= 0).all():
-                return found
-    return found
-
-
 def _all_texts(items: pa.Array) -> Iterator[pa.Array]:
     """Write items as published, as equal items of other types, and as Arrow and pandas write them."""
     kind = _kind(items.type)
@@ -424,7 +419,13 @@ def _all_texts(items: pa.Array) -> Iterator[pa.Array]:
     if kind == "text":
         return
     if kind == "number":
-        yield from _number_texts(items.to_pylist())
+        values = items.to_pylist()
+        yield _decimal_texts(values)
+        for width, other in ((np.float64, pa.float64()), (np.float32, pa.float32())):  # where they are exact
+            with np.errstate(over="ignore"):
+                floats = [None if value is None else float(width(value)) for value in values]
+            same = [one if one == value else None for one, value in zip(floats, values, strict=True)]
+            yield pa.array(same, other).cast(pa.large_string())
     if kind == "date":
         yield from (item_texts(_cast_exactly(items, other)) for other in (pa.date32(), pa.timestamp("s")))
     if not pa.types.is_duration(items.type):  # Arrow writes durations as bare counts, without the unit
@@ -435,20 +436,10 @@ def _all_texts(items: pa.Array) -> Iterator[pa.Array]:
         yield as_pandas_writes(items)
 
 
-def _number_texts(values: list[Any]) -> Iterator[pa.Array]:
-    """Write numbers as decimals, and as floats of 64 and 32 bits where these are exact."""
-    yield _trim_zeros(_plain_texts(values))
-    for width, kind in ((np.float64, pa.float64()), (np.float32, pa.float32())):
-        with np.errstate(over="ignore"):
-            floats = [None if value is None else float(width(value)) for value in values]
-        same = [one if one == value else None for one, value in zip(floats, values, strict=True)]
-        yield pa.array(same, kind).cast(pa.large_string())
-
-
-def _plain_texts(values: list[Any]) -> pa.Array:
+def _decimal_texts(values: list[Any]) -> pa.Array:
     """Write numbers with all digits and without an exponent."""
     texts = [None if value is None else format(Decimal(value), "f") for value in values]
-    return pa.array(texts, pa.large_string())
+    return _trim_zeros(pa.array(texts, pa.large_string()))
 
 
 def _trim_zeros(texts: pa.Array) -> pa.Array:
@@ -466,7 +457,7 @@ def read_in_order(series: pd.Series[Any]) -> Itemsets:
     codes, offsets, values, nulls = encode(arrow_lists(series))
     encoded = values.dictionary_encode()
     codes, values = compact(to_numpy(encoded.indices)[codes], encoded.dictionary)
-    if series.dtype == object and any(isinstance(row, Set) for row in series.array):
+    if series.dtype == object:
         unordered = np.array([isinstance(row, Set) for row in series.array], np.bool_)
         rows = rows_of(offsets)
         codes = codes[np.lexsort((np.where(unordered[rows], codes, np.arange(len(codes))), rows))]

@@ -70,17 +70,16 @@ def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[in
     positions: dict[Hashable, list[int]] = {}
     for position, label in enumerate(check_frame(frame).columns):
         positions.setdefault(label_key(label), []).append(position)
-    return [_one_position(frame, column, positions) for column in columns]
-
-
-def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
-    """Return the only position of a label."""
-    if not is_hashable(column):  # such as a hierarchy in the wrong place: its names must not be shown
-        by_name = "pass other parameters by name, such as hierarchy='tree.csv'"
-        got = type(column).__name__
-        raise ColumnError("a column is named by its label", where="column", got=got, hint=by_name)
-    found = positions.get(label_key(column), [])
-    if len(found) != 1:
+    places: list[int] = []
+    for column in columns:
+        if not is_hashable(column):  # such as a hierarchy in the wrong place: its names must not be shown
+            by_name = "pass other parameters by name, such as hierarchy='tree.csv'"
+            got = type(column).__name__
+            raise ColumnError("a column is named by its label", where="column", got=got, hint=by_name)
+        found = positions.get(label_key(column), [])
+        places += found
+        if len(found) == 1:
+            continue
         problem = "exists more than once" if found else "does not exist"
         texts = [label for label in frame.columns if isinstance(label, str)]
         hint = None if found else did_you_mean(column, texts)
@@ -91,7 +90,7 @@ def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashabl
         if column is not None and not found and column in frame.index.names:
             hint = f"it is a level of the index: pass frame.reset_index({column!r})"
         raise ColumnError(f"column {column!r} {problem}", got=describe_columns(frame), hint=hint)
-    return found[0]
+    return places
 
 
 def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.itemsets.codes import Codes, Itemsets, Numbers, Offsets, compact
+from pdanon.itemsets.codes import Codes, Itemsets, Numbers, compact
 from pdanon.itemsets.columns import with_column
 from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.lists import append_rows, offsets_of, to_numpy
+from pdanon.itemsets.lists import append_rows, mask_at, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.timing import assigned
 from pdanon.itemsets.validation import random_generator
@@ -122,39 +122,29 @@ class CollapsedRows:
             self._items[which], number = number_items(column.vocabulary, self._items[which])
             # Columns use interleaved numbers, so these differ however many items the next batches add.
             numbers = (number * np.int32(n_columns) + np.int32(which))[column.codes]
-            marked.append(_mark_missing(numbers, column, -1 - which))
+            offsets, nulls = column.offsets, column.nulls
+            if nulls.any():  # a missing row holds a mark
+                numbers = np.insert(numbers, offsets[:-1][nulls], -1 - which)
+                offsets = offsets + offsets_of(nulls)
+            marked.append((numbers, offsets))
         # Within a row, items have the order of their vocabulary, so equal rows have equal numbers.
         self._rows.add(*append_rows(marked), SupportIndex.of(batch[0]).weights)
 
     def columns(self) -> ListColumns:
         """Return the distinct rows of all batches."""
-        found = [pa.array([], pa.string()) if each is None else each for each in self._items]
-        return ListColumns(
-            *(_split_column(self._rows, which, len(found), each) for which, each in enumerate(found))
-        )
-
-
-def _mark_missing(numbers: Codes, column: Itemsets, mark: int) -> tuple[Codes, Offsets]:
-    """Insert a mark into the missing rows of a column."""
-    if not column.nulls.any():
-        return numbers, column.offsets
-    before = offsets_of(column.nulls)
-    return np.insert(numbers, column.offsets[:-1][column.nulls], mark), column.offsets + before
-
-
-def _split_column(rows: DistinctRows, which: int, n_columns: int, items: pa.Array) -> Itemsets:
-    """Take one column out of joined rows."""
-    nulls = np.zeros(len(rows.weights), np.bool_)
-    marks = np.flatnonzero(rows.codes == -1 - which)  # the mark of its missing rows
-    nulls[np.searchsorted(rows.offsets, marks, side="right") - 1] = True
-    if n_columns == 1 and not len(marks):
-        numbers, offsets = rows.codes, rows.offsets
-    else:
-        own = (rows.codes >= 0) & (rows.codes % n_columns == which)
-        offsets = offsets_of(own)[rows.offsets]
-        numbers = rows.codes[own] // n_columns
-    codes, vocabulary = compact(numbers, items)
-    return Itemsets(codes, offsets, vocabulary, nulls, rows.weights)
+        joined, offsets, weights = self._rows.codes, self._rows.offsets, self._rows.weights
+        n_columns, found = len(self._items), []
+        for which, items in enumerate(self._items):
+            marks = np.flatnonzero(joined == -1 - which)  # of its missing rows
+            nulls = mask_at(len(weights), np.searchsorted(offsets, marks, side="right") - 1)
+            if n_columns == 1 and not len(marks):
+                numbers, bounds = joined, offsets
+            else:
+                own = (joined >= 0) & (joined % n_columns == which)
+                numbers, bounds = joined[own] // n_columns, offsets_of(own)[offsets]
+            codes, vocabulary = compact(numbers, pa.array([], pa.string()) if items is None else items)
+            found.append(Itemsets(codes, bounds, vocabulary, nulls, weights))
+        return ListColumns(*found)
 
 
 def number_items(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
@@ -269,16 +259,12 @@ def gather(batches: Iterable[Gathered], n_rows: int = 0) -> Gathered:
             continue
         rows.add(batch.columns)
         if len(rows) > few:
-            few, counts = 2 * len(rows), _if_smaller(rows.columns().itemsets)
-            rows = rows if counts is None else CollapsedRows(1)
+            few, found = 2 * len(rows), rows.columns().itemsets
+            pairs = PairCounts.of(found)
+            size = _ROW * found.n_rows + _OCCURRENCE * len(found.codes)
+            if 2 * (_ROW + 2 * _OCCURRENCE) * pairs.pairs.nnz <= size:  # their index takes half of the memory
+                counts, rows = pairs, CollapsedRows(1)
     return rows.columns() if counts is None else counts
-
-
-def _if_smaller(rows: Itemsets) -> PairCounts | None:
-    """Return the counts of rows if their index needs half the memory of that of the rows, or less."""
-    counts = PairCounts.of(rows)
-    own = _ROW * rows.n_rows + _OCCURRENCE * len(rows.codes)
-    return counts if 2 * (_ROW + 2 * _OCCURRENCE) * counts.pairs.nnz <= own else None
 
 
 def _matrix(index: SupportIndex) -> Any:

@@ -121,8 +121,12 @@ def _hashable(column: pd.Series[Any]) -> list[Any]:
         return [pd.arrays.ArrowExtensionArray(arrow_values(column))]
     # pandas 2 does not factorize the wrapper that `array` has for NumPy's values.
     own = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
-    if pd.api.types.is_object_dtype(column.dtype):
-        return _hashable_objects(own)
+    if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, but their texts differ
+        kinds = set(map(type, own))
+        if kinds <= _TEXT:
+            with suppress(UnicodeError):  # pandas 2 would compare only up to a NUL
+                return [pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(own, pa.large_string())]))]
+        return [own] if kinds <= _WHOLE else [own, np.array([*map(repr, own)], object)]
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(np.float64, na_value=np.nan)  # in Arrow's columns, NaN is not missing
         negative = (numbers == 0) & np.signbit(numbers)  # -0.0 equals 0.0, but is printed differently
@@ -132,12 +136,3 @@ def _hashable(column: pd.Series[Any]) -> list[Any]:
         kind = item_type(column.dtype.pyarrow_dtype)  # with enough digits for Arrow to encode
         return [pd.arrays.ArrowExtensionArray(arrow_values(column).cast(kind))]
     return [own]
-
-
-def _hashable_objects(values: NDArray[Any]) -> list[Any]:
-    """Return the arrays of `_hashable` for objects: 1, True and 1.0 are equal, but their texts differ."""
-    kinds = set(map(type, values))
-    if kinds <= _TEXT:
-        with suppress(UnicodeError):  # pandas 2 would compare only up to a NUL
-            return [pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.large_string())]))]
-    return [values] if kinds <= _WHOLE else [values, np.array([*map(repr, values)], object)]

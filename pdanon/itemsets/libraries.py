@@ -191,15 +191,6 @@ class Library:
             return type(value)(map(self.translate, value))
         return value
 
-    def method(self, bound: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a method of a result, which returns frames in this library."""
-
-        @wraps(bound)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            return self.translate(bound(*args, **kwargs))
-
-        return called
-
     def _to_arrow(self, frame: pd.DataFrame) -> pa.Table:
         """Convert a frame. A named index becomes columns: other libraries have none."""
         if not (isinstance(frame.index, pd.RangeIndex) and frame.index.equals(pd.RangeIndex(len(frame)))):
@@ -342,7 +333,12 @@ class Translated:
             return self._seen[name]
         value = getattr(self._held, name)
         if inspect.ismethod(value):
-            return self._library.method(value)
+
+            @wraps(value)
+            def called(*args: Any, **kwargs: Any) -> Any:
+                return self._library.translate(value(*args, **kwargs))
+
+            return called
         translated = self._library.translate(value)
         if translated is not value:
             self._seen[name] = translated

@@ -73,7 +73,12 @@ def encode(
     lengths = to_numpy(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
     kind = item_type(lists.type.value_type)
     parts = [chunk.flatten() for chunk in lists.chunks]
-    _refuse_unknown_codes(parts)
+    for part in parts:
+        if isinstance(part, pa.DictionaryArray) and len(part) > part.null_count:
+            least, most = pc.min_max(part.indices).values()
+            if least.as_py() < 0 or most.as_py() >= len(part.dictionary):
+                got = f"codes that are not in a dictionary of {len(part.dictionary)} entries"
+                raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
     encoded = _reuse_dictionary(parts, kind)
     if encoded is None:
         # In portions, as the codes of a single array would be enlarged to twice their memory.
@@ -233,8 +238,7 @@ def number_distinct(values: Numbers, stop: int) -> tuple[Numbers, Numbers]:
     # The numbers are below ``stop``. A table of them replaces sorting if it is no longer than the array.
     if stop > len(values):
         return np.unique(values, return_inverse=True)
-    occurs = np.zeros(stop, np.bool_)
-    occurs[values] = True
+    occurs = mask_at(stop, values)
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[values]
 
 
@@ -294,12 +298,3 @@ def _refuse_damaged(arrays: Sequence[pa.Array], got: str, *, full: bool = False)
     except pa.ArrowInvalid:
         pass
     raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
-
-
-def _refuse_unknown_codes(parts: Sequence[pa.Array]) -> None:
-    for part in parts:
-        if isinstance(part, pa.DictionaryArray) and len(part) > part.null_count:
-            least, most = pc.min_max(part.indices).values()
-            if least.as_py() < 0 or most.as_py() >= len(part.dictionary):
-                got = f"codes that are not in a dictionary of {len(part.dictionary)} entries"
-                raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)

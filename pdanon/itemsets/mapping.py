@@ -68,7 +68,16 @@ def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArr
             encoded = values.dictionary_encode()
     if not pa.types.is_dictionary(encoded.type):
         raise _wrong_type("generalized", f"type {str(values.type).split('<')[0]}")
-    return pa.DictionaryArray.from_arrays(encoded.indices, _cast_labels(encoded.dictionary, item_type(kind)))
+    labels, kind = encoded.dictionary, item_type(kind)
+    # pandas reads the integers of a CSV file as floats if some are missing.
+    whole = pa.types.is_integer(kind) and pa.types.is_floating(labels.type)
+    own = labels.type == kind or pa.types.is_null(labels.type) or whole
+    cast = None
+    with suppress(pa.ArrowException):
+        cast = labels.cast(kind) if own and not is_text_type(kind) else item_texts(labels).cast(pa.string())
+    if cast is None:
+        raise _wrong_type("generalized", f"type {str(labels.type).split('<')[0]}")
+    return pa.DictionaryArray.from_arrays(encoded.indices, cast)
 
 
 def mapping_values(mapping: pd.DataFrame, name: str) -> pa.Array:
@@ -78,16 +87,6 @@ def mapping_values(mapping: pd.DataFrame, name: str) -> pa.Array:
         return values.chunk(0) if values.num_chunks == 1 else values.combine_chunks()  # which copies one, too
     # Raised outside the handler: the chained error of Arrow shows a value.
     raise _wrong_type(name, "several types")
-
-
-def _cast_labels(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cast labels to the type of the items if they have it, and otherwise to text."""
-    # pandas reads the integers of a CSV file as floats if some are missing.
-    whole = pa.types.is_integer(kind) and pa.types.is_floating(values.type)
-    own = values.type == kind or pa.types.is_null(values.type) or whole
-    with suppress(pa.ArrowException):
-        return values.cast(kind) if own and not is_text_type(kind) else item_texts(values).cast(pa.string())
-    raise _wrong_type("generalized", f"type {str(values.type).split('<')[0]}")
 
 
 def _wrong_type(name: str, got: str) -> ItemsetDtypeError:
@@ -265,7 +264,12 @@ def set_labels(texts: pa.Array, members: Numbers, sizes: Numbers) -> pa.Array:
     texts = item_texts(texts)
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
     offsets = offsets_of(sizes)
-    lists = pa.LargeListArray.from_arrays(offsets, _escape_members(texts).take(pa.array(members)))
+    # Only items that hold a mark are visited one by one.
+    marked = pc.or_kleene(pc.match_substring_regex(texts, _MARK.pattern), pc.equal(texts, _MISSING))
+    marked = marked.fill_null(False)
+    others = pa.array([_escape_member(text) for text in texts.filter(marked).to_pylist()], pa.large_string())
+    escaped = pc.replace_with_mask(texts, marked, others).fill_null(_MISSING)
+    lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
     labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
     while (taken := pc.is_in(labels, value_set=texts)).true_count:
         enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
@@ -296,14 +300,6 @@ def label_members(label: str) -> list[str]:
         if len(members) > 1:
             return members
     return []
-
-
-def _escape_members(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Escape items as members of sets. Only items that hold a mark are visited one by one."""
-    marked = pc.or_kleene(pc.match_substring_regex(texts, r"[\\,()]"), pc.equal(texts, _MISSING))
-    marked = marked.fill_null(False)
-    others = pa.array([_escape_member(text) for text in texts.filter(marked).to_pylist()], pa.large_string())
-    return pc.replace_with_mask(texts, marked, others).fill_null(_MISSING)
 
 
 def _escape_member(text: str) -> str:

@@ -302,7 +302,8 @@ class SupportIndex:
         # size: `rare_rows`.
         if m is None:
             return self.rare_rows(k)
-        tables = [self._rare_items(k)]
+        items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
+        tables = [ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])]
         m = min(m, self.longest)
         rest = self._drop_rare_items(k) if m >= 2 else self
         if m >= 2:
@@ -423,10 +424,6 @@ class SupportIndex:
         """Return the frequent items that each frequent item is rare with, as ``starts, partners``, sorted."""
         common = self._drop_rare_items(k)
         return in_both_directions(*common._select_pairs(common.pairs[2] < k))
-
-    def _rare_items(self, k: int) -> ItemsetTable:
-        items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
-        return ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])
 
     def _rare_pairs(self, k: int) -> ItemsetTable:
         """List the rare pairs of rows without rare items."""

@@ -147,9 +147,9 @@ def _column_hint(column: pd.Series[Any]) -> str | None:
 
 def _text_hint(label: Hashable, texts: list[str]) -> str | None:
     """Return the hint for text with brackets, or with a separator in at least half of the values."""
-    name = f"frame[{label!r}]"
     if texts[0][:1] in ("[", "{", "("):
         return parse_hint(label, texts)
+    name = f"frame[{label!r}]"
     # Of equally frequent separators the first one wins.
     counts = [(sum(mark in text for text in texts), -place) for place, mark in enumerate(_SEPARATORS)]
     count, place = max(counts)
@@ -180,11 +180,13 @@ def wide_places(columns: list[pd.Series[Any]]) -> list[int]:
     """Return the columns of wide baskets, one per place of a row's items, which share values; or none."""
     if any(is_named_for_persons(column.name) and not column.is_unique for column in columns):
         return []
-    texts = {place: _texts(column) for place, column in enumerate(columns) if _texts(column)}
+    texts = {place: own for place, column in enumerate(columns) if (own := _texts(column))}
     columns_of = Counter(chain.from_iterable(map(set, texts.values())))
     shares = {place: sum(columns_of[text] > 1 for text in own if text) for place, own in texts.items()}
     wide = [place for place, own in texts.items() if 2 * shares[place] >= sum(map(bool, own))]
-    if any(shares.values()) and _are_ragged([*texts.values()]):
+    filled = np.array([[*map(bool, own)] for own in texts.values()])
+    # Rows that end in blanks, and have none between their texts.
+    if any(shares.values()) and (filled[:-1] >= filled[1:]).all() and not filled.all():
         wide = [place for place, own in texts.items() if shares[place] or len({*own}) < len(own)]
     rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
     # Items do not repeat in a row, but the answers of a survey do.
@@ -217,12 +219,6 @@ def _texts(column: pd.Series[Any]) -> list[str]:
     return [value.strip() for value in values] if all(isinstance(value, str) for value in values) else []
 
 
-def _are_ragged(columns: list[list[str]]) -> bool:
-    """Return whether rows end in blanks, and have none between their texts."""
-    filled = np.array([[*map(bool, column)] for column in columns])
-    return bool((filled[:-1] >= filled[1:]).all() and not filled.all())
-
-
 def _label(column: pd.Series[Any]) -> Hashable:
     """Return the label of a column for a call: numbers of NumPy as those of Python."""
     return column.name.item() if isinstance(column.name, np.generic) else column.name
@@ -230,10 +226,11 @@ def _label(column: pd.Series[Any]) -> Hashable:
 
 def _long_hint(columns: list[pd.Series[Any]]) -> str:
     """Return the hint for a long table, whose column of persons repeats values, or for one without items."""
-    item = _item_label(columns)
-    none = _no_items_hint(columns)
-    if not any(isinstance(_first_value(column), str) for column in columns) and not usual_items(columns):
+    none, usual = _no_items_hint(columns), usual_items(columns)
+    texts = [_label(column) for column in columns if isinstance(_first_value(column), str)]
+    if not texts and not usual:
         return none
+    item = usual[0] if usual else texts[-1]
     others = [column for column in columns if _label(column) != item]
     repeating = [_label(column) for column in others if len({*map(str, column)}) < len(column)]
     if not repeating:
@@ -243,7 +240,7 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
     lists = f"pdanon.from_long(frame, by={by!r}, item={item!r}) makes one row per person"
     unsure = "" if persons else f", if {by!r} identifies the person of a line"
     long = f"One row per item? {lists}{unsure}"
-    both = [long, none] if persons or usual_items(columns) else [none, long]
+    both = [long, none] if persons or usual else [none, long]
     return f"{'. '.join(both)}. Text is never parsed, and rows are never merged"
 
 
@@ -253,12 +250,6 @@ def usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
     others.sort(key=lambda name: len(str(name)))  # drug before drug_type
     return [name for word in _ITEMS for name in others if word in str(name).lower()]
-
-
-def _item_label(columns: list[pd.Series[Any]]) -> Hashable:
-    """Return the column with a usual name of items; else the last text column, else the last column."""
-    texts = [_label(column) for column in columns if isinstance(_first_value(column), str)]
-    return [*usual_items(columns)[:1], *texts[-1:], _label(columns[-1])][0]
 
 
 def _onehot_hint(columns: list[pd.Series[Any]]) -> str:
