@@ -549,14 +549,11 @@ def _with_stored_types(table: pd.DataFrame, described: Facts) -> pd.DataFrame:
     for each in describe_table(table)["columns"]:
         name = each["name"]
         if not each["index"] and hashes.get(name) not in (None, each["fingerprint"]):
-            typed = typed_columns(table[name])
-            fitting = (column for column in typed if _hash_of(column) == hashes[name])
-            table = table.assign(**{name: next(fitting, table[name])})
+            for column in typed_columns(table[name]):
+                if describe_table(column.to_frame())["columns"][0]["fingerprint"] == hashes[name]:
+                    table = table.assign(**{name: column})
+                    break
     return table
-
-
-def _hash_of(column: pd.Series[Any]) -> str:
-    return str(describe_table(column.to_frame())["columns"][0]["fingerprint"])
 
 
 def _read_described(stored: Evidence, name: str, path: Path | None) -> pd.DataFrame | None:

@@ -154,14 +154,9 @@ def column_step(text: str) -> tuple[str, str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} is no step{hint}")
     if step == "weights":
         return name, step, table_file(value)
-    return name, step, int(value) if value.isdecimal() else _number_or_text(value)
-
-
-def _number_or_text(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    with suppress(ValueError):
+        return name, step, int(value) if value.isdecimal() else float(value)
+    return name, step, value
 
 
 # --- Declarations of options: the arguments of `add_argument`
@@ -390,9 +385,16 @@ def _algorithm_options(arguments: Arguments) -> Parameters:
         raise ParameterError(what, hint=f"'pdanon algorithms {name}' lists its options")
     if takes_guarantee(algorithm(name)):
         check_sensitive(options, spelled=flag, known=("l",))
-    if not of_lists(algorithm(name)):
-        _check_no_lists(arguments)
-    return _with_transaction(options) if "transaction" in accepted else options
+    lists = ("item", "onehot", "prefix", "wide", "column")
+    given = next((each for each in lists if getattr(arguments, each) is not None), None)
+    if given and not of_lists(algorithm(name)):
+        hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
+        raise ParameterError(f"{name} recodes no list column", where=flag(given), hint=hint)
+    if "transaction" in accepted:  # one value for the parameters of the items
+        items = {option: options.pop(option) for option in _OF_TRANSACTION if option in options}
+        if items or "transaction" in options:
+            options["transaction"] = Transaction(options.get("transaction", "pcta"), **items)
+    return options
 
 
 def _options(arguments: Arguments) -> Parameters:
@@ -405,22 +407,6 @@ def _accepted(name: str) -> dict[str, bool]:
     own = text_parameters(name)
     more = ["labels"] * ALGORITHMS[name].publishes_sets + _OF_TRANSACTION * ("transaction" in own)
     return own | dict.fromkeys(more, False)
-
-
-def _check_no_lists(arguments: Arguments) -> None:
-    """Check that no option specifies a list column, for an algorithm that recodes none."""
-    options = ("item", "onehot", "prefix", "wide", "column")
-    if given := next((each for each in options if getattr(arguments, each) is not None), None):
-        hint = f"leave out {flag(given)}, or choose an algorithm for both: {', '.join(functions('both'))}"
-        raise ParameterError(f"{arguments.algorithm} recodes no list column", where=flag(given), hint=hint)
-
-
-def _with_transaction(options: Parameters) -> Parameters:
-    """Replace the parameters of the items by one value."""
-    items = {option: options.pop(option) for option in _OF_TRANSACTION if option in options}
-    if not items and "transaction" not in options:
-        return options
-    return options | {"transaction": Transaction(options.get("transaction", "pcta"), **items)}
 
 
 def _suggest_algorithms(option: str) -> str:

@@ -272,7 +272,11 @@ def print_tried(tried: pd.DataFrame | None) -> None:
 def plan(reads: Iterable[Path | str], writes: Iterable[Path | str]) -> Outcome:
     """Return the files that a command would read and write, with links resolved."""
     reads = [mask_credentials(str(path)) for path in reads]
-    written = [_planned(path) for path in writes]
+    written = []
+    for path in writes:
+        target = os.path.realpath(path) if isinstance(path, Path) and path.is_symlink() else None
+        replaces = is_taken(path) if target is None else os.path.lexists(target)
+        written.append({"path": str(path), "target": target, "replaces": replaces})
 
     def show() -> None:
         print("Dry run: nothing is written")
@@ -283,14 +287,6 @@ def plan(reads: Iterable[Path | str], writes: Iterable[Path | str]) -> Outcome:
             print(f"  {'replaces' if each['replaces'] else 'writes':<10} {each['path']}{link}")
 
     return Outcome({"reads": reads, "writes": written}, show, planned=True)
-
-
-def _planned(path: Path | str) -> Facts:
-    if isinstance(path, str):
-        return {"path": path, "target": None, "replaces": is_taken(path)}
-    real = os.path.realpath(path)
-    target = real if os.path.islink(path) else None
-    return {"path": str(path), "target": target, "replaces": os.path.lexists(real)}
 
 
 def print_risk(table: pd.DataFrame, *, whole: bool, path: Path | None) -> None:
@@ -402,11 +398,7 @@ def plain(value: Any) -> Any:
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(each) for each in value]
-    return _scalar(value)
-
-
-def _scalar(value: Any) -> Any:
-    """Return a number, a path or a label of a column."""
+    # A number, a path or a label of a column.
     if pd.isna(value):
         return None
     if type(value).__name__ in ("bool", "bool_"):

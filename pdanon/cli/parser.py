@@ -140,7 +140,11 @@ def parser_of(commands: Mapping[str, Command], words: Sequence[str]) -> argparse
         command.set_defaults(command=name, run=run, written=written)
         if arguments:
             _add_arguments(command, (_OF_WRITERS if written or "policy" in arguments else {}) | _OF_ALL)
-        _group_options(command)
+        groups = {title: command.add_argument_group(title) for title in _GROUPS}
+        actions, command._optionals._group_actions = command._optionals._group_actions, []
+        for action in actions:
+            named = (title for title, names in _GROUPS.items() if action.dest in names)
+            groups[next(named, "input and output")]._group_actions.append(action)
     return parser
 
 
@@ -164,15 +168,6 @@ _GROUPS: dict[str, Iterable[str]] = {  # of options, in the order of the help
     "single algorithms; 'pdanon algorithms NAME' lists the options of each": OWN,
     "printed output": ("json", "quiet", "all", "help"),
 }
-
-
-def _group_options(command: argparse.ArgumentParser) -> None:
-    """Show the options in groups."""
-    groups = {title: command.add_argument_group(title) for title in _GROUPS}
-    options, command._optionals._group_actions = command._optionals._group_actions, []
-    for option in options:
-        named = (title for title, names in _GROUPS.items() if option.dest in names)
-        groups[next(named, "input and output")]._group_actions.append(option)
 
 
 # --- Arguments by command; those of several commands first
@@ -585,7 +580,13 @@ class PrintCompletion(argparse.Action):
             what, where = "completion needs the package shtab", "--print-completion"
             raise ParameterError(what, where=where, hint="pip install shtab") from None
         _complete_files(parser)
-        preamble = _bash() if values == "bash" else ""
+        # Functions that list directories and the files with some suffixes.
+        bash = (
+            f'_pdanon_files_{"_".join(suffixes)}() {{ compgen -d -- "$1"; '
+            f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
+            for suffixes in dict.fromkeys(_SUFFIXES.values())
+        )
+        preamble = "\n".join(bash) if values == "bash" else ""
         print(complete(parser, values, root_prefix="pdanon", preamble=preamble))
         parser.exit(0)
 
@@ -603,12 +604,3 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
                 "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # without the bar zsh reads a glob qualifier
                 "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # fish lists these first, then all others
             }
-
-
-def _bash() -> str:
-    """Return shell functions that list directories and the files with some suffixes."""
-    return "\n".join(
-        f'_pdanon_files_{"_".join(suffixes)}() {{ compgen -d -- "$1"; '
-        f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
-        for suffixes in dict.fromkeys(_SUFFIXES.values())
-    )

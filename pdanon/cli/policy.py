@@ -35,7 +35,6 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.guarantees.promises import REQUIRED, check_sensitive
 from pdanon.io.files import check_replaceable, locate, locate_target, refuse_credentials, suffix_of
 from pdanon.io.lines import describe_texts, is_lines, is_text
-from pdanon.io.parquet import to_frame
 from pdanon.io.tables import (
     Form,
     check_distinct,
@@ -256,7 +255,7 @@ class Policy:
             hint = 'release = "released"'
             raise ParameterError("the policy names no release", where=self._place("outputs"), hint=hint)
         self.check_outputs(self.outputs.values(), overwrite=overwrite, allow_outside=allow_outside)
-        frame = to_frame(ParquetTree.find(self.input).schema().empty_table(), ignore_metadata=True)
+        frame = ParquetTree.find(self.input).empty_frame()
         self._check_present(frame.columns)
         if not self._unit:  # a release of persons with several rows drops all other columns
             self._select_published(frame)
@@ -470,7 +469,6 @@ class Policy:
         check_labels(self.parameters.get("labels", "set"))
         self._check_columns()
         self._check_files()
-        self._check_roles_unset()
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
         elif self.parameters:
@@ -524,13 +522,6 @@ class Policy:
         check_sensitive(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
-
-    def _check_roles_unset(self) -> None:
-        """Check that no parameter repeats the role of a column."""
-        keys = self.parameters.keys() | schema.table_of(self.parameters.get("transaction")).keys()
-        for key in keys & _BY_ROLE.keys():
-            hint = f"move it to [{_BY_ROLE[key]}]"
-            raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
 
     def _check_algorithm(self, name: str) -> None:
         accepted = text_parameters(name)
@@ -677,7 +668,11 @@ class Policy:
         return [*items, *self.quasi, *self.keep, *self.drop]
 
     def _check_columns(self) -> None:
-        """Check that no column has two roles, and that only items and quasi-identifiers have hierarchies."""
+        """Check the roles of columns, and that only items and quasi-identifiers have hierarchies."""
+        parameters = self.parameters.keys() | schema.table_of(self.parameters.get("transaction")).keys()
+        for key in parameters & _BY_ROLE.keys():
+            hint = f"move it to [{_BY_ROLE[key]}]"
+            raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
         where, names = self._place("columns"), self._columns
         if not all(isinstance(name, str) for name in names):
             raise ParameterError("a role must be a list of column names", where=where)

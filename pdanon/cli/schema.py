@@ -82,19 +82,24 @@ _TYPES = {
 def read_toml(source: Path) -> Parameters:
     """Read the parameters of `Policy` from a file; paths in it are relative to its directory."""
     tables = _load(source)
-    here = partial(_resolve, source)
-    form = dict(tables["input"])
+    here, resolve = partial(_resolve, source), partial(_resolve_parameter, source)
+    form, compared = dict(tables["input"]), tables["compare"]
+    algorithms = compared.get("algorithms", {}).items()
     return {
         "input": here(form.pop("file")),
         "form": form,
         "algorithm": tables.get("algorithm"),
-        "parameters": change_all(partial(_resolve_parameter, source), tables["parameters"]),
+        "parameters": change_all(resolve, tables["parameters"]),
         **tables["columns"],
         "hierarchies": {name: here(value) for name, value in tables["hierarchies"].items()},
         "separator": tables.get("separator"),
         "prepare": {name: change_steps(here, own) for name, own in tables["prepare"].items()},
         "outputs": {name: here(value) for name, value in tables["outputs"].items()},
-        "comparison": _resolve_comparison(source, tables["compare"]),
+        "comparison": {
+            **change_all(resolve, compared),
+            "algorithms": {label: change_all(resolve, own) for label, own in algorithms},
+            "vary": change_varied(resolve, compared.get("vary", {})),
+        },
         "head": tables["head"],
     }
 
@@ -168,16 +173,6 @@ def _resolve_parameter(source: Path, key: str, value: Any) -> Any:
     if key in ("sensitive", "private", "public") and is_code_file(value):
         return _resolve(source, value)
     return None if (key, value) == ("m", "all") else value
-
-
-def _resolve_comparison(source: Path, table: Table) -> Parameters:
-    change = partial(_resolve_parameter, source)
-    algorithms = table.get("algorithms", {}).items()
-    return {
-        **change_all(change, table),
-        "algorithms": {label: change_all(change, own) for label, own in algorithms},
-        "vary": change_varied(change, table.get("vary", {})),
-    }
 
 
 def check_comparison(table: Table, place: str) -> None:
