@@ -247,7 +247,8 @@ def like(frame: pd.DataFrame, *, random_state: Seed = None) -> pd.DataFrame:
     vocabularies = [
         each.vocabulary.to_pandas() if isinstance(each, Itemsets) else each[1] for each in encoded
     ]
-    known = {_text(value) for each in [*vocabularies, *_levels(frame.index)] for value in each}
+    levels = (frame.index.get_level_values(level) for level in range(frame.index.nlevels))
+    known = {_text(value) for each in [*vocabularies, *levels] for value in each}
     made: dict[int, Any] = {}
     for place, (column, values, vocabulary) in enumerate(zip(columns, encoded, vocabularies, strict=True)):
         fresh = _fresh(pd.Series(vocabulary), known, rng)
@@ -337,10 +338,6 @@ def _factorize(column: pd.Series[Any]) -> tuple[Any, Any]:
         got, hint = str(column.dtype), "drop the column, or make it text"
         where = repr(column.name)
         raise ColumnError("values of a column cannot be compared", where=where, got=got, hint=hint) from None
-
-
-def _levels(index: pd.Index[Any]) -> list[pd.Index[Any]]:
-    return [index.get_level_values(level) for level in range(index.nlevels)]
 
 
 def _text(value: Any) -> str:

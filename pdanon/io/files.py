@@ -77,12 +77,7 @@ def _open_uri(text: str) -> tuple[fs.FileSystem, str]:
         if _UNKNOWN not in str(error):
             raise
         problem = error
-    return _open_by_fsspec(text, problem)
-
-
-def _open_by_fsspec(text: str, problem: pa.ArrowInvalid) -> tuple[fs.FileSystem, str]:
-    """Open a URI with a scheme that Arrow does not know."""
-    scheme = text.partition("://")[0].lower()
+    scheme = text.partition("://")[0].lower()  # which Arrow does not know
     try:
         import fsspec
     except ImportError:
@@ -506,32 +501,23 @@ def is_taken(target: Path | str) -> bool:
 
 def check_replaceable(target: FilePath, *, overwrite: bool) -> None:
     """Check that a path, links followed, does not exist, or is a file that may be replaced."""
-    exists = _is_at_uri(str(target)) if is_uri(target) else _is_here(target)
+    if is_uri(target):
+        kind = kind_of(str(target))
+        exists = kind == fs.FileType.File
+        if not exists and kind != fs.FileType.NotFound:
+            raise FormatError("it is a directory", where=str(target), hint="name a file in it")
+    else:
+        path = Path(os.path.realpath(target))
+        exists = path not in _OWN and os.path.lexists(path)
+        if exists and not path.is_file() and not path.is_dir():  # for a directory, the system's error follows
+            hint = "pass a file; a pipe or a device is never replaced"
+            raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
     if exists and not overwrite:
         hint = "pass --overwrite (overwrite=True) to replace it, or choose another name"
         raise ParameterError("the file exists", where=os.fspath(target), hint=hint)
 
 
-def _is_here(target: FilePath) -> bool:
-    """Return whether a path of this machine exists. It must not be a pipe or a device."""
-    path = Path(os.path.realpath(target))
-    if path in _OWN or not os.path.lexists(path):
-        return False
-    if not path.is_file() and not path.is_dir():  # writing to a directory fails with the system's error
-        hint = "pass a file; a pipe or a device is never replaced"
-        raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
-    return True
-
-
-def _is_at_uri(uri: str) -> bool:
-    """Return whether there is a file at a URI. It must not be a directory."""
-    kind = kind_of(uri)
-    if kind not in (fs.FileType.File, fs.FileType.NotFound):
-        raise FormatError("it is a directory", where=uri, hint="name a file in it")
-    return bool(kind == fs.FileType.File)
-
-
-def _real_path(path: str, *, confidential: bool = False) -> Path | str:
+def _real_path(path: str, *, confidential: bool) -> Path | str:
     """Return a path of this machine with links resolved, or the URI of another one."""
     # A confidential file has no URI, as its permissions would be unknown.
     place = locate_target(path, "path")

@@ -341,23 +341,17 @@ def warn_of_shared_persons(
     for _, column in frame.items():
         if not is_named_for_persons(column.name) or same_label(column.name, item):
             continue
-        owned, owners = _count_owners(column, rows)
-        if n_rows // 100 < owners < owned:
+        lines = np.flatnonzero(column.notna().to_numpy(bool))
+        numbers = value_numbers(column.iloc[lines])
+        if numbers is None:
+            continue
+        together = pair_numbers(numbers, rows[lines].astype(numbers.dtype))
+        owners, owned, pairs = (len(pd.unique(each)) for each in (numbers, rows[lines], together))
+        if n_rows // 100 < owners < owned == pairs:  # no row has several values
             one = by[0] if len(by) == 1 else by
             what = f"{owned:,} rows, one per {one!r}, share {owners:,} values of {column.name!r}"
             hint = f"pass {where}={column.name!r}, or drop that column if a row need not be a person"
             warn(PersonsWarning(f"{what}: if these are persons, their rows {_HIDE}", hint=hint))
-
-
-def _count_owners(column: pd.Series[Any], rows: NDArray[np.int32]) -> tuple[int, int]:
-    """Count the rows with a value in a column, and the values; return 0 and 0 if a row has several."""
-    lines = np.flatnonzero(column.notna().to_numpy(bool))
-    numbers = value_numbers(column.iloc[lines])
-    if numbers is None:
-        return 0, 0
-    values, owned = pd.unique(numbers), pd.unique(rows[lines])
-    together = pair_numbers(numbers, rows[lines].astype(numbers.dtype))
-    return (len(owned), len(values)) if len(pd.unique(together)) == len(owned) else (0, 0)
 
 
 def _number_values(column: pd.Series[Any], where: str) -> Numbers:
@@ -677,7 +671,14 @@ def _read_counts(column: pd.Series[Any]) -> _Marks | None:
 
 def _read_ticks(columns: Sequence[pd.Series[Any]], tick: Tick) -> list[_Marks]:
     """Find the rows with the tick, column by column."""
-    text, number = _text_and_number(_check_tick(tick))
+    is_number = isinstance(tick, (np.bool_, Real, Decimal)) and not isinstance(tick, np.timedelta64)
+    if isinstance(tick, str):
+        check_text(tick, "tick")
+    elif not is_number or "nan" in str(tick).lower():
+        hint = "pass the value of a ticked box, such as tick='x' or tick=1"
+        what = "tick must be text, a boolean or a number"
+        raise ParameterError(what, where="tick", got=describe(tick), hint=hint)
+    text, number = _text_and_number(tick)
 
     def is_ticked(value: Any) -> bool:
         same = _text_and_number(value)
@@ -694,18 +695,6 @@ def _read_ticks(columns: Sequence[pd.Series[Any]], tick: Tick) -> list[_Marks]:
         hint = "pass the value of a ticked box, as it is in the table"
         raise ParameterError("no box is ticked", where="tick", got=quote_word(tick), hint=hint)
     return marks
-
-
-def _check_tick(tick: Any) -> Tick:
-    """Check that a tick is text, a boolean or a number."""
-    if isinstance(tick, str):
-        return check_text(tick, "tick")
-    is_number = isinstance(tick, (np.bool_, Real, Decimal)) and not isinstance(tick, np.timedelta64)
-    if not is_number or "nan" in str(tick).lower():
-        hint = "pass the value of a ticked box, such as tick='x' or tick=1"
-        what = "tick must be text, a boolean or a number"
-        raise ParameterError(what, where="tick", got=describe(tick), hint=hint)
-    return tick
 
 
 def _text_and_number(value: Any) -> tuple[str, Any]:

@@ -332,12 +332,6 @@ def _stored_type(kind: pa.DataType) -> pa.DataType:
     return pa.binary() if pa.types.is_fixed_size_binary(kind) else kind
 
 
-def _store(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatchReader:
-    """Return batches in the types that DuckDB keeps."""
-    stored = pa.schema([field.with_type(_stored_type(field.type)) for field in schema])
-    return pa.RecordBatchReader.from_batches(stored, (batch.cast(stored) for batch in batches))
-
-
 def _restore(table: pa.Table, schema: pa.Schema, names: Iterable[str]) -> pa.Table:
     """Return a table in which some columns have their own types again."""
     for name in names:
@@ -376,7 +370,9 @@ def _database(
             database.execute("SET temp_directory = ?", [directory])
             database.execute("SET preserve_insertion_order = false")
             database.execute("SET enable_progress_bar = false")  # which is part of the standard output
-            database.register("batches", _store(note_failures(), schema))
+            stored = pa.schema([field.with_type(_stored_type(field.type)) for field in schema])
+            kept = (batch.cast(stored) for batch in note_failures())
+            database.register("batches", pa.RecordBatchReader.from_batches(stored, kept))
             _run(lambda: database.execute("CREATE TABLE lines AS SELECT * FROM batches"), source, failures)
             yield database
     finally:
@@ -472,9 +468,7 @@ def _without_nan(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch
 
 
-def _check(
-    database: Any, by: Sequence[str], keep: Sequence[str], where: str = "by", *, single: bool = True
-) -> None:
+def _check(database: Any, by: Sequence[str], keep: Sequence[str], where: str, *, single: bool) -> None:
     """Check that each line has a person, that persons have several lines, and that kept values agree."""
     persons = ", ".join(map(_quote, by))
     lacking = " OR ".join(f"{_quote(name)} IS NULL" for name in by)

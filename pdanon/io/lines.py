@@ -196,9 +196,8 @@ class TextLines:
 
     def parse(self) -> pa.Table:
         """Parse the file with all columns as text."""
-        options = self.options()
         with open_text(self.path) as file:
-            return pa_csv.read_csv(file, **options)
+            return pa_csv.read_csv(file, **self.options())
 
     def parse_ragged(self) -> pa.Table:
         """Parse lines that may lack fields at their end; without a header, up to the longest line."""
@@ -232,7 +231,7 @@ class TextLines:
         ):  # the first block
             names = reader.schema.names
         if not self.header:
-            names = reading.column_names = _number_names(len(names))
+            names = reading.column_names = [*map(str, range(1, len(names) + 1))]
         parsing.ignore_empty_lines = len(names) > 1
         converting = pa_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.string()),
@@ -271,15 +270,15 @@ class TextLines:
         """Check that all quotes are closed, if a field spans lines."""
         # Quotes come in pairs. So one too many is followed by text, or has no end; Arrow accepts both.
         # Two too many may be partners, around lines that look like records. Text may look so, too.
-        found = [record.line for record in self.records() if self._looks_merged(record)]
+        found = []
+        for record in self.records():
+            marks = len(record.fields) - 1
+            if marks > 0 and all(line.count(self.delimiter) >= marks for line in record.lines):
+                found.append(record.line)
         if found:
             what = f"{self.path}, line {found[0]:,}: a quoted field spans lines that look like records"
             more = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
             warn(ReleaseWarning(what + more, hint="check that its quote is closed"))
-
-    def _looks_merged(self, record: _Record) -> bool:
-        marks = len(record.fields) - 1
-        return marks > 0 and all(line.count(self.delimiter) >= marks for line in record.lines)
 
     def line_of(self, row: int, before: int = 0) -> int:
         """Return the number of the first line of a row, counted from 0 after some rows before."""
@@ -320,11 +319,6 @@ class TextLines:
                 got="a quote is not closed, or text follows a closing quote",
                 hint='end the field with a quote; write a quote within quotes as ""',
             )
-
-
-def _number_names(width: int) -> list[str]:
-    """Return the names of columns without a header."""
-    return [*map(str, range(1, width + 1))]
 
 
 def _guess_delimiter(path: Path, encoding: str) -> str:

@@ -390,7 +390,9 @@ def read_parquet(path: FilePath, columns: Sequence[str] | None = None) -> pd.Dat
                     got=f"columns {schema.names}",
                     hint=did_you_mean(min(absent), schema.names),
                 )
-            chosen = None if wanted is None else [*wanted, *_index_columns(schema, wanted)]
+            noted = read_notes(schema.metadata).get("index_columns", [])  # by pandas
+            index = [name for name in noted if name in schema.names and name not in (wanted or ())]
+            chosen = None if wanted is None else [*wanted, *index]
             groups = range(file.num_row_groups)
             # One row group at a time: within lists, Arrow cannot merge codes into several dictionaries.
             tables = [read_row_group(file, number, where, chosen) for number in groups]
@@ -459,12 +461,6 @@ def to_parquet(frame: pd.DataFrame, path: FilePath) -> None:
             raise FormatError("Parquet cannot store the type of a column", where=os.fspath(path))
 
 
-def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
-    """Return the columns that pandas noted as index, except those in ``columns``."""
-    noted = read_notes(schema.metadata).get("index_columns", [])
-    return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
-
-
 def read_notes(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
     """Return the notes of pandas in the metadata of a schema, if there are any."""
     notes: dict[str, Any] = json.loads((metadata or {}).get(b"pandas", b"{}"))
@@ -512,18 +508,13 @@ def _exact_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
     return pd.ArrowDtype(kind) if any(is_kind(kind) for is_kind in _OBJECTS) else None
 
 
-def _holds_sets(column: pd.Series[Any]) -> bool:
-    """Return whether a column holds sets. Arrow has none, so rows of its lists are not visited."""
-    if not isinstance(column.dtype, np.dtype) or not is_list_column(column):
-        return False
-    return any(issubclass(kind, (set, frozenset)) for kind in {*map(type, column)})
-
-
 def _to_table(frame: pd.DataFrame) -> pa.Table:
     """Convert a frame to Arrow, with metadata that lets pandas read its lists."""
     frame = check_frame(frame).copy(deep=False)
     for position, (_, column) in enumerate(frame.items()):
-        if _holds_sets(column):
+        # Arrow holds no sets, so rows of its lists are not visited.
+        is_own = isinstance(column.dtype, np.dtype) and is_list_column(column)
+        if is_own and any(issubclass(kind, (set, frozenset)) for kind in {*map(type, column)}):
             frame.isetitem(position, Itemsets.from_series(column).to_pandas())
     try:
         attrs = json.dumps(frame.attrs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain, combinations
@@ -296,9 +296,13 @@ class Form:
         else:
             lists, numbers, counts = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
             if columns is None and self.prefix is None:
-                notes = (*notes, *_describe_boxes(boxes, counts))
+                notes += (f"{boxes.shape[1]} columns are read as items",)
+                if counts:
+                    more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
+                    shown = ", ".join(map(str, counts[:5])) + more
+                    notes += (f"some of them hold counts above 1, are they items? {shown}",)
             elif numbers:
-                notes = (*notes, describe_numbers(numbers))
+                notes += (describe_numbers(numbers),)
         joined = pd.concat([frame[others], lists[name]], axis=1)
         return Table(self._merge_persons(joined, name, keep), notes)
 
@@ -324,14 +328,6 @@ def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
         if label not in frame.columns:
             hint = did_you_mean(label, map(str, frame.columns))
             raise ColumnError(f"column {label!r} does not exist", hint=hint)
-
-
-def _describe_boxes(boxes: pd.DataFrame, counts: Sequence[Hashable]) -> Iterator[str]:
-    """Yield notes on columns that are read as items by default, and on those with counts above 1."""
-    yield f"{boxes.shape[1]} columns are read as items"
-    if counts:
-        more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-        yield f"some of them hold counts above 1, are they items? {', '.join(map(str, counts[:5]))}{more}"
 
 
 # --- CSV or Parquet, by suffix

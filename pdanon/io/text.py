@@ -94,8 +94,14 @@ def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     check_separator(separator)
     texts = _read_texts(series)
     refuse_list_texts(texts, separator, "items" if series.name is None else series.name)
-    if not _count_texts(texts, separator):
-        _refuse_absent(texts, separator)
+    filled = pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py()
+    if filled and not _count_texts(texts, separator):
+        usual = [name for mark, name in _USUAL.items() if _count_texts(texts, mark)]
+        hint = f"usual separators in the texts: {', '.join(usual)}"
+        if not usual:
+            hint = "if a text is one item: frame['items'].map(lambda item: [item])"
+        got = quote_word(separator)
+        raise ParameterError("the separator is in no text", where="separator", got=got, hint=hint)
     itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, separator)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
 
@@ -221,18 +227,6 @@ def refuse_list_texts(
             got=f"{len(lists):,} of {filled:,} texts in brackets",
             hint=hint,
         )
-
-
-def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
-    """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
-    if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
-        return
-    found = [name for mark, name in _USUAL.items() if _count_texts(texts, mark)]
-    hint = f"usual separators in the texts: {', '.join(found)}"
-    if not found:
-        hint = "if a text is one item: frame['items'].map(lambda item: [item])"
-    got = quote_word(separator)
-    raise ParameterError("the separator is in no text", where="separator", got=got, hint=hint)
 
 
 # --- CSV files

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Mapping, 
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 from uuid import NAMESPACE_URL, uuid4, uuid5
@@ -193,7 +194,10 @@ class ParquetTree:
         with open_parquet(path, self.filesystem) as plain:
             # Refuse metadata now that the release could not write again.
             read_safely(lambda: pandas_metadata(plain.schema_arrow, {}), where, "Parquet")
-            texts = _text_leaves(plain, labels)
+            pairs = zip(plain.schema_arrow, leaves_by_column(plain.schema_arrow), strict=True)
+            lists = [own for field, own in pairs if field.name in labels and is_list_type(field.type)]
+            leaves = chain.from_iterable(lists)
+            texts = [leaf for leaf in leaves if plain.schema.column(leaf).physical_type == "BYTE_ARRAY"]
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
                 yield TreeFile(where, plain, coded, _without(plain.schema_arrow, self.dropped))
 
@@ -309,14 +313,6 @@ def decode_type(kind: pa.DataType) -> pa.DataType:
     if not pa.types.is_list(kind) or not pa.types.is_dictionary(kind.value_type):
         return kind
     return pa.list_(kind.value_field.with_type(kind.value_type.value_type))
-
-
-def _text_leaves(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
-    """Return the leaves of text in some list columns."""
-    pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
-    lists = [own for field, own in pairs if field.name in labels and is_list_type(field.type)]
-    leaves = [leaf for own in lists for leaf in own]
-    return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 
 def _compression(file: pq.ParquetFile, name: str) -> str:
