@@ -520,14 +520,14 @@ PARAMETERS = {
 FILES = {
     "semicolons": Mistake(
         lambda: pdanon.read_csv("semicolons.csv", column="items", separator="|"),
-        ColumnError,
-        "'items' does not exist",
+        FormatError,
+        "',' separates no fields",
         "delimiter=';'",
     ),
     "tabs": Mistake(
         lambda: pdanon.read_csv("tabs.csv", column="items", separator="|"),
-        ColumnError,
-        "'items' does not exist",
+        FormatError,
+        "',' separates no fields",
         r"delimiter='\\t'",
     ),
     "misspelt CSV column": Mistake(
@@ -613,7 +613,7 @@ COMMANDS = {
     "no column": ("anonymize in.csv o.csv -k 2 --separator |", "needs --column", "--column items"),
     "semicolons": (
         "risk semicolons.csv -k 2 --separator | --column items --delimiter ,",
-        "not exist",
+        "',' separates no fields",
         "';' is its delimiter.*--delimiter",
     ),
     "compressed": (

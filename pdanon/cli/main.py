@@ -135,23 +135,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command, and return its exit code."""
     try:
         raise_at_signals()
-        code = _code_of(argv)
+        try:
+            with escaped_output():
+                code = _print_outcome(sys.argv[1:] if argv is None else [*argv])
+        except BrokenPipeError:
+            code = 141
+        except Exception as error:  # while printing
+            code = _report_error(error)
         ignore_signals()
-    except KeyboardInterrupt as error:
-        code = report(str(error) or "interrupted", 128 + SIGINT)
+    except KeyboardInterrupt as signal:
+        code = report(str(signal) or "interrupted", 128 + SIGINT)
         remove_drafts()
     return exit_code(code)
-
-
-def _code_of(argv: Sequence[str] | None) -> int:
-    """Run a command, print its outcome, and return its exit code."""
-    try:
-        with escaped_output():
-            return _print_outcome(sys.argv[1:] if argv is None else [*argv])
-    except BrokenPipeError:
-        return 141
-    except Exception as error:  # while printing
-        return _report_error(error)
 
 
 def _print_outcome(words: list[str]) -> int:
@@ -263,7 +258,7 @@ def _with_files(
 
 
 def _tradeoff(arguments: Arguments) -> Outcome:
-    """Make a release for each k and m, print the loss and the risk, and write the requested files."""
+    """Make a release for each k and m, print the loss and the risk, and write all files or none."""
     check_form(arguments)
     options = passed_options(arguments)
     if planned := _plan(arguments):
@@ -278,22 +273,17 @@ def _tradeoff(arguments: Arguments) -> Outcome:
         options |= {"prepare": [{}, steps]} if steps else {}
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, **options)
     with stage("writing"):
-        _write_trials(trials, frame, arguments)
+        files: Writers = {}
+        if arguments.out:
+            files[arguments.out] = partial(write_plain, trials)
+        if arguments.picture:
+            files[arguments.picture] = partial(_draw, trials)
+        if arguments.report:
+            count = bound_function("profile", frame, arguments.column, {})
+            look = _with_commands(count(k=min(arguments.k), m=max(arguments.m)), arguments)
+            files[arguments.report] = partial(look.report, tradeoff=trials)
+        write_whole(files, confidential=files, overwrite=arguments.overwrite)
     return _with_files(Outcome({"trials": trials}, partial(print_tradeoff, trials)), _files_of(arguments))
-
-
-def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: Arguments) -> None:
-    """Write the requested table, picture and page: all or none."""
-    files: Writers = {}
-    if arguments.out:
-        files[arguments.out] = partial(write_plain, trials)
-    if arguments.picture:
-        files[arguments.picture] = partial(_draw, trials)
-    if arguments.report:
-        count = bound_function("profile", frame, arguments.column, {})
-        look = _with_commands(count(k=min(arguments.k), m=max(arguments.m)), arguments)
-        files[arguments.report] = partial(look.report, tradeoff=trials)
-    write_whole(files, confidential=files, overwrite=arguments.overwrite)
 
 
 def _with_commands(look: Profile, arguments: Arguments) -> Profile:

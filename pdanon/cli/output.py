@@ -233,7 +233,13 @@ def streamed_lines(result: Streamed) -> Lines:
 
 def print_release(result: Anonymized | Streamed, measured: pd.DataFrame | None = None) -> None:
     """Print the algorithms that were tried, the release, and its alternatives if they were measured."""
-    print_tried(result.tried)
+    tried = result.tried
+    if tried is not None:  # with one line for each reason not to try others
+        completed = tried["seconds"].notna()
+        _print(tried[completed].dropna(axis=1, how="all"))
+        for reason, others in tried[~completed].groupby("reason", sort=False):
+            print(f"not tried ({reason}): {'; '.join(others['algorithm'])}")
+        print()
     if isinstance(result, Anonymized):
         print(result)
         if measured is not None:
@@ -256,17 +262,6 @@ def print_alternatives(measured: pd.DataFrame) -> None:
         errors = [percent(each) for each in errors if not pd.isna(each)]
         found = line["reason"] if not errors else ", ".join(errors)
         print(f"  {line['change']}: {found}\n    -> {line['call']}")
-
-
-def print_tried(tried: pd.DataFrame | None) -> None:
-    """Print the algorithms that were tried, if any, and one line for each reason not to try others."""
-    if tried is None:
-        return
-    completed = tried["seconds"].notna()
-    _print(tried[completed].dropna(axis=1, how="all"))
-    for reason, others in tried[~completed].groupby("reason", sort=False):
-        print(f"not tried ({reason}): {'; '.join(others['algorithm'])}")
-    print()
 
 
 def plan(reads: Iterable[Path | str], writes: Iterable[Path | str]) -> Outcome:

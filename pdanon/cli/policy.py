@@ -412,7 +412,14 @@ class Policy:
             As `check_outputs`.
         """
         check_kind(result, Anonymized, "result", "a result, such as run() returns")
-        persons = self._read_persons(original) if "links" in self.outputs else []
+        persons: list[str] = []
+        if "links" in self.outputs:
+            table, named = self._form.read_with_persons(self.input, [*self.quasi, *self.keep])
+            if original is None or fingerprint(table.frame) != fingerprint(original):
+                what = "the links need the original as its file has it"
+                hint = "pass the table of the release: original = policy.read(), and run and write with it"
+                raise ParameterError(what, where="original", hint=hint)
+            persons = person_texts(named)
         files, confidential = release_writers(
             result,
             None if original is None else self._prepare(original).frame,
@@ -424,16 +431,6 @@ class Policy:
         )
         self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         write_whole(files, confidential, overwrite=overwrite)
-
-    def _read_persons(self, original: pd.DataFrame | None) -> list[str]:
-        """Read the persons of the rows of a table that `read` returned."""
-        table, persons = self._form.read_with_persons(self.input, [*self.quasi, *self.keep])
-        if original is None or fingerprint(table.frame) != fingerprint(original):
-            hint = "pass the table of the release: original = policy.read(), and run and write with it"
-            raise ParameterError(
-                "the links need the original as its file has it", where="original", hint=hint
-            )
-        return person_texts(persons)
 
     def write_comparison(
         self, table: pd.DataFrame, *, overwrite: bool = False, allow_outside: bool = False

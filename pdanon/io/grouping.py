@@ -36,9 +36,9 @@ from pdanon.io.forms import (
     refuse_unknown_persons,
 )
 from pdanon.io.lines import (
+    TYPES,
     TextLines,
     cast_columns,
-    cast_schema,
     check_fields,
     check_present,
     check_types,
@@ -259,8 +259,8 @@ def _open(
     header = lines.read_safely(lambda: reader.schema.names)  # which may be no text
     check_fields(header, mark, path)
     check_present([*columns, *types], header, source)
-    schema = cast_schema(pa.schema([reader.schema.field(name) for name in columns]), types)
-    return _read_text(reader, columns, types, lines), schema, notes
+    kinds = {name: TYPES[types[name]] if name in types else pa.string() for name in columns}
+    return _read_text(reader, columns, types, lines), pa.schema(kinds), notes
 
 
 def _read_text(

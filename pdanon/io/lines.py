@@ -108,7 +108,7 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
     others = [mark for mark in _DELIMITERS if mark in header[0]] if len(header) == 1 else []
     if others and others != [delimiter]:
         what, got = f"{_name_mark(delimiter)} separates no fields", "a first line of one field"
-        hint = f"{_name_mark(others[0])} is in it: is that the delimiter?"
+        hint = f"if {others[0]!r} is its delimiter, pass delimiter={others[0]!r} (--delimiter)"
         raise FormatError(what, where=str(path), got=got, hint=hint)
 
 
@@ -392,11 +392,6 @@ def cast_columns(
         place = table.column_names.index(name)
         table = table.set_column(place, name, values)
     return table
-
-
-def cast_schema(schema: pa.Schema, types: Mapping[str, str]) -> pa.Schema:
-    """Return the schema of `cast_columns`."""
-    return pa.schema([field.with_type(TYPES.get(types.get(field.name, ""), field.type)) for field in schema])
 
 
 def describe_texts(

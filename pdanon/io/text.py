@@ -29,7 +29,7 @@ from pdanon.errors import (
     warn,
 )
 from pdanon.io.files import check_encoding, replace_file
-from pdanon.io.lines import TextLines, check_types
+from pdanon.io.lines import TextLines, check_fields, check_types
 from pdanon.io.parquet import to_frame
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import MISSING, Itemsets
@@ -308,7 +308,12 @@ def read_csv(
         raise ParameterError("the column of items has a type", where=f"column {column!r}", hint=hint)
     check_flag(header, "header")
     table = TextLines(Path(path), delimiter, check_encoding(encoding), header=header).read(types)
-    _check_header(table.column_names, column, path, separator)
+    names = table.column_names
+    if column not in names:  # the first line may be data: show only a similar label
+        check_fields([name.replace(separator, "") for name in names], delimiter, Path(path))
+        got = "1 column" if len(names) == 1 else f"{len(names)} columns"
+        hint = did_you_mean(column, names) or "the first line of the file must name its columns"
+        raise ColumnError(f"column {column!r} does not exist", where=path, got=got, hint=hint)
     joined = table.column(column).cast(pa.large_string()).combine_chunks()
     _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
@@ -519,18 +524,6 @@ def _fields(column: pd.Series[Any], delimiter: str) -> pa.Array:
         special = [pc.match_substring(texts, mark) for mark in (delimiter, '"', "\n", "\r")]
         fields = pc.if_else(reduce(pc.or_, special, pc.equal(texts, "")), quoted, texts)
     return pc.if_else(pa.array(missing), _LARGE(""), fields)
-
-
-def _check_header(labels: list[str], column: str, path: str, separator: str) -> None:
-    """Check that a CSV file has a column. Show only a similar label: the first line may be data."""
-    if column in labels:
-        return
-    others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
-    hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
-    if others:
-        hint = f"if {others[0]!r} is its delimiter, pass delimiter={others[0]!r} (--delimiter)"
-    got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
-    raise ColumnError(f"column {column!r} does not exist", where=path, got=got, hint=hint)
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:

@@ -208,12 +208,12 @@ UNFIT = {
     "delimiter of lines": (
         "who;what\n1;x\n",
         ["--by", "who", "--item", "what", "--delimiter", ","],
-        ["',' separates no fields", "';' is in it"],
+        ["',' separates no fields", "';' is its delimiter"],
     ),
     "delimiter of text": (
         "who;what\n1;x\n",
         ["--separator", "|", "--column", "what", "--delimiter", ","],
-        ["'what' does not exist", "';' is its delimiter"],
+        ["',' separates no fields", "';' is its delimiter"],
     ),
     "no CSV form": (
         "items\nx\n",
