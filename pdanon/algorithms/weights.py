@@ -12,7 +12,7 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers, item_array
 from pdanon.itemsets.lists import Floats
-from pdanon.itemsets.validation import describe, format_positions, is_number
+from pdanon.itemsets.validation import describe, is_number, list_first
 
 WeightsLike: TypeAlias = "Mapping[Any, float] | pd.Series[float]"  # by item
 
@@ -62,7 +62,7 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> Codes:
     problem = f"{len(codes) - len(np.unique(codes))} of {len(codes)} {name} repeat an item"
     if len(unknown):
         problem = f"{len(unknown)} of {len(codes)} {name} name items that do not occur in the data"
-        where = f"{name}, position {format_positions(unknown)}"
+        where = f"{name}, position {list_first(unknown)}"
     elif len(np.unique(codes)) == len(codes):
         return codes
     raise ParameterError(problem, where=where, hint="check spelling and type of the items")

@@ -494,6 +494,13 @@ def _verify(arguments: Arguments) -> Outcome:
     if is_text(arguments.release):
         name = stored.guarantee["name"]
         text["types"] = number_types(chunks=name == "DisassociatedKm", groups=name == "SensitiveGroups")
+    tables = {}
+    for name in ("mapping", "classes"):
+        path, described = getattr(arguments, name), stored.tables.get(name)
+        if path is None or described is None:
+            tables[name] = _read_mapping(path)
+        else:
+            tables[name] = _with_stored_types(read_columns(path, _column_names(described)), described)
     column = stored.guarantee["column"]
     found = verify(
         arguments.evidence,
@@ -502,7 +509,7 @@ def _verify(arguments: Arguments) -> Outcome:
             stored.tables["release"],
         ),
         original=_read_original(stored, arguments, form),
-        **{name: _read_described(stored, name, getattr(arguments, name)) for name in ("mapping", "classes")},
+        **tables,
         independent=arguments.independent,
     )
     facts = {"matches": found.matches, "checks": found.checks}
@@ -544,14 +551,6 @@ def _with_stored_types(table: pd.DataFrame, described: Facts) -> pd.DataFrame:
                     table = table.assign(**{name: column})
                     break
     return table
-
-
-def _read_described(stored: Evidence, name: str, path: Path | None) -> pd.DataFrame | None:
-    """Read a further table of a release, with the columns that the evidence lists."""
-    if path is None or name not in stored.tables:
-        return _read_mapping(path)
-    described = stored.tables[name]
-    return _with_stored_types(read_columns(path, _column_names(described)), described)
 
 
 def _risk(arguments: Arguments) -> Outcome:

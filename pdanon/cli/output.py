@@ -41,6 +41,7 @@ from pdanon.itemsets.cards import Lines
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.timing import LOG, SETTINGS, assigned
+from pdanon.itemsets.validation import list_first
 from pdanon.recoding.counts import class_sizes, level_lines, loss_lines, percent
 from pdanon.recoding.result import Anonymized, headline, in_chunks, is_refined, unmodified_lines
 from pdanon.recoding.risk import risk_lines
@@ -318,9 +319,8 @@ def print_tradeoff(trials: pd.DataFrame) -> None:
         print("below_k: the share of rows with fewer than k matches when m + 1 items are known")
     failed = trials[trials["seconds"].isna()]
     for reason, group in failed.groupby(failed["reason"].str.replace(";.*", "", regex=True), sort=False):
-        pairs = [f"k={k} m={m}" for k, m in group[["k", "m"]].head(_MOST_NAMED).itertuples(index=False)]
-        more = f" and {len(group) - _MOST_NAMED:,} more" if len(group) > _MOST_NAMED else ""
-        print(f"no release for {', '.join(pairs)}{more}: {reason}")
+        pairs = [f"k={k} m={m}" for k, m in group[["k", "m"]].itertuples(index=False)]
+        print(f"no release for {list_first(pairs, _MOST_NAMED)}: {reason}")
     if len(completed) > _MOST:
         print(f"{len(completed) - _MOST:,} more lines: --out FILE")
 

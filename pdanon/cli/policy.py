@@ -60,6 +60,7 @@ from pdanon.itemsets.validation import (
     check_text,
     is_integer,
     is_uri,
+    list_first,
     read_list,
 )
 from pdanon.recoding.labels import check_labels
@@ -733,8 +734,7 @@ class Policy:
         names = [*frame.columns, *(name for _, name in index_levels(frame))]
         strange = [name for name in names if name not in known]
         if strange:
-            more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
-            got = f"{strange[:_MOST_NAMED]}{more}"
+            got = list_first([*map(repr, strange)], _MOST_NAMED)
             raise ColumnError("columns have no role", where=self._place("columns"), got=got, hint=_NO_ROLE)
         return frame
 

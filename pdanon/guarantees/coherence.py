@@ -23,7 +23,7 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, offsets_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, empty_itemset
-from pdanon.itemsets.validation import check_count, format_positions
+from pdanon.itemsets.validation import check_count, list_first
 
 # --- Efforts of learning items: an attacker knows itemsets up to a total effort
 
@@ -301,7 +301,7 @@ class PublicAndPrivate:
         items = own.recode(np.tile(np.arange(n_hidden), 2), n_hidden)
         rows = np.flatnonzero(items.lengths < own.lengths)
         if len(rows):
-            place = f"private, rows {format_positions(rows)}" if self.itemsets.weights is None else "private"
+            place = f"private, rows {list_first(rows)}" if self.itemsets.weights is None else "private"
             raise ParameterError(
                 "an item is both public and private in a row",
                 where=place,

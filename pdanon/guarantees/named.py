@@ -35,7 +35,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import append_rows, distinct, offsets_of, to_numpy
 from pdanon.itemsets.mapping import global_mapping, is_kept, label_members, mapping_labels, mapping_values
 from pdanon.itemsets.support import ItemsetTable
-from pdanon.itemsets.validation import check_path, format_positions, is_code_file
+from pdanon.itemsets.validation import check_path, is_code_file, list_first
 
 _CODE = re.compile(r"\w*\d[\w.]*")
 _PREFIX, _RANGE = re.compile(r"([\w.]+)\*"), re.compile(rf"({_CODE.pattern}) ?[-\u2013] ?({_CODE.pattern})")
@@ -167,7 +167,7 @@ class NamedItems:
         """Raise an error if the numbers of the known items lack a named item."""
         unknown = np.sort(np.delete(self.positions, [*known - {-1}]))
         if len(unknown):
-            place = f"{self.name}, {self.place} {format_positions(unknown)}"
+            place = f"{self.name}, {self.place} {list_first(unknown)}"
             got = f"{len(unknown)} of {len(self)} items"
             if any(map(_bounds, item_texts(self.values).to_pylist())):
                 hint = f"prefixes and ranges are read from a file: {self.name}='codes.txt'"

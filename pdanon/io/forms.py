@@ -33,7 +33,7 @@ from pdanon.itemsets.dtype import arrow_values, type_name
 from pdanon.itemsets.equality import pair_numbers, value_numbers
 from pdanon.itemsets.lists import ITEM_HINT, item_type, object_items, offsets_of
 from pdanon.itemsets.table_hints import is_named_for_persons, text_hint
-from pdanon.itemsets.validation import check_frame, check_known, check_text, describe, quote_word
+from pdanon.itemsets.validation import check_frame, check_known, check_text, describe, list_first, quote_word
 
 # --- Long and wide tables: invoice lines, diagnoses, clicks
 
@@ -432,7 +432,6 @@ def read_items(column: pd.Series[Any]) -> pa.Array:
 # --- One-hot tables
 
 
-_MOST_NAMED = 5  # columns in a message
 _TEXTS = {"true": 1.0, "false": 0.0, "": np.nan}
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?")
 
@@ -535,9 +534,8 @@ def lists_and_numbers(
 
 def describe_numbers(numbers: Sequence[Hashable]) -> str:
     """Return the text of a warning about columns that were read as items, but may hold years or ages."""
-    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
-    named = ", ".join(map(repr, numbers[:_MOST_NAMED]))
-    return f"columns with a number in every row are read as items that every row has: {named}{more}"
+    named = list_first([*map(repr, numbers)])
+    return f"columns with a number in every row are read as items that every row has: {named}"
 
 
 @called_by_name
@@ -632,7 +630,7 @@ def _read_columns(frame: pd.DataFrame, positions: list[int], tick: Tick | None) 
         named = "pass the columns of items: columns=[...] (--onehot) or prefix='...' (--prefix)"
         raise ColumnError(
             "columns hold other values than 0, 1, true, false and counts",
-            where=", ".join(map(repr, unknown[:_MOST_NAMED])),
+            where=list_first([*map(repr, unknown)]),
             got=f"{len(unknown)} of {len(positions)} columns",
             hint=f"{named}; or the value of a ticked box: tick='x' (--tick x)",
         )
@@ -687,7 +685,7 @@ def _read_ticks(columns: Sequence[pd.Series[Any]], tick: Tick) -> list[_Marks]:
     found = [_map_values(column, is_ticked, False) for column in columns]
     unknown = [column for column, each in zip(columns, found, strict=True) if each is None]
     if unknown:
-        where = ", ".join(repr(column.name) for column in unknown[:_MOST_NAMED])
+        where = list_first([repr(column.name) for column in unknown])
         what, got = "the values of columns cannot be compared", f"{len(unknown)} of {len(columns)} columns"
         raise ColumnError(what, where=where, got=got, hint=text_hint(unknown[0]))
     marks = [_Marks(np.flatnonzero(each)) for each in found if each is not None]

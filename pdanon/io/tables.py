@@ -74,7 +74,7 @@ from pdanon.itemsets.codes import MISSING, as_itemsets, item_texts, read_visible
 from pdanon.itemsets.columns import find_column, is_list_column, label_positions, list_column, may_hold_lists
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Numbers
-from pdanon.itemsets.validation import FilePath, check_known, check_path, is_uri
+from pdanon.itemsets.validation import FilePath, check_known, check_path, is_uri, list_first
 
 # --- Forms, and their conversion into frames, usually with one row per person
 
@@ -298,9 +298,7 @@ class Form:
             if columns is None and self.prefix is None:
                 notes += (f"{boxes.shape[1]} columns are read as items",)
                 if counts:
-                    more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""
-                    shown = ", ".join(map(str, counts[:5])) + more
-                    notes += (f"some of them hold counts above 1, are they items? {shown}",)
+                    notes += (f"some of them hold counts above 1, are they items? {list_first(counts)}",)
             elif numbers:
                 notes += (describe_numbers(numbers),)
         joined = pd.concat([frame[others], lists[name]], axis=1)

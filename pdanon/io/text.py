@@ -668,12 +668,9 @@ def _items_of(value: Any, fields: Sequence[Hashable], where: str) -> list[Any] |
         hint = "pass the field of the item: field='code' (--field code)"
     if not is_list:  # raised outside of parsing, whose errors show the text
         raise ItemsetDtypeError(what, where=where, got=type(value).__name__, hint=hint)
-    return [_item(each, fields) for each in entries]
-
-
-def _item(entry: Any, fields: Sequence[Hashable]) -> Any:
-    """Return an item, or that of an object; None if it is missing."""
-    parts = [entry.get(field) if isinstance(entry, dict) else None for field in fields] or [entry]
-    if any(map(is_missing, parts)):
-        return None
-    return parts[0] if len(parts) == 1 else "|".join(map(str, parts))  # as in FHIR: system|code
+    items = []
+    for entry in entries:
+        parts = [entry.get(field) if isinstance(entry, dict) else None for field in fields] or [entry]
+        item = parts[0] if len(parts) == 1 else "|".join(map(str, parts))  # as in FHIR: system|code
+        items.append(None if any(map(is_missing, parts)) else item)
+    return items

@@ -26,7 +26,6 @@ _Kind = TypeVar("_Kind")
 DEFAULT_SEED = 0  # of a call without random_state=
 MOST_DRAWN = 10**8  # upper bound on counts of objects that are drawn or made one by one
 _LONGEST = 200  # characters of a word in a message
-_MOST_POSITIONS = 5
 _MOST_BITS = 200  # of an integer in a message
 
 _PATH_HINT = "pass the name of a file or directory, as text or as a pathlib.Path"
@@ -48,10 +47,10 @@ def quote_word(value: Any) -> str:
     return repr(value) if len(value) <= _LONGEST else f"text of {len(value)} characters"
 
 
-def format_positions(positions: Sequence[int] | NDArray[Any]) -> str:
-    """Join the first positions for a message."""
-    first = ", ".join(map(str, positions[:_MOST_POSITIONS]))
-    return f"{first}, ..." if len(positions) > _MOST_POSITIONS else first
+def list_first(values: Sequence[object] | NDArray[Any], most: int = 5) -> str:
+    """Join the first of some values for a message, and count the others."""
+    more = f" and {len(values) - most:,} more" if len(values) > most else ""
+    return ", ".join(map(str, values[:most])) + more
 
 
 def is_integer(value: Any) -> bool:

@@ -84,7 +84,7 @@ def test_a_command_prints_a_screen_at_most(run, command):
 
 def test_columns_that_lack_a_role_are_named_up_to_twenty(run):
     _, err = run("run forgotten.toml --overwrite")
-    assert "'c19'] and 50 more" in err
+    assert "'c19' and 50 more" in err
 
 
 def test_risk_is_summed_up_and_there_in_full(run, directory):

@@ -26,7 +26,7 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.itemsets.validation import Seed, check_flag, check_known, format_positions, random_generator
+from pdanon.itemsets.validation import Seed, check_flag, check_known, list_first, random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -323,7 +323,7 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
         most, n_rows, places = int(supports.max()), rows.n_rows, np.flatnonzero(broken)
         about = least_share(most, n_rows)
         least = f"; the least c that works is {most}/{n_rows}, about {about:g}" if most < n_rows else ""
-        where = f"in item order those at {format_positions(places)}"
+        where = f"in item order those at {list_first(places)}"
         raise InfeasibleError(
             "sensitive items are so frequent that they can be inferred from one set of all public items",
             where="c",
