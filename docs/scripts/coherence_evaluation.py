@@ -175,7 +175,7 @@ def optimum() -> list[str]:
                 asked = pdanon.Coherence(h=h, k=data_set.k, p=data_set.p, private=hidden)
                 moles, losses = Moles(parts, asked), parts.supports
                 greedy = losses[moles.eliminate(losses, "mm/il")].sum()
-                chosen, bound = moles.least(losses, SECONDS, lambda _: None)
+                chosen, bound = moles.least(losses, SECONDS)
                 shares = (greedy, losses[chosen].sum(), bound)
                 cells = " | ".join(f"{100 * each / len(itemsets.codes):.2f}" for each in shares)
                 name = f"{data_set.name}, {100 * h:.0f} %, {seed + 1}"

@@ -21,7 +21,6 @@ import pdanon
 from pdanon.algorithms.items import ps_rules
 from pdanon.algorithms.items.ps_rules import Bisection
 from pdanon.algorithms.states.rules import ItemSet
-from pdanon.itemsets.timing import Report
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -42,7 +41,7 @@ class DepthFirst(Bisection):
 class OnlyInTwo(Bisection):
     """Takes no single item out where a set cannot be parted in two."""
 
-    def _take_out_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
+    def _take_out_items(self, whole: ItemSet) -> tuple[ItemSet, ...]:
         return ()
 
 

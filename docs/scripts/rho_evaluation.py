@@ -22,7 +22,6 @@ from pdanon.algorithms.items.rho import Demand, RuleSearch, Suppression  # noqa:
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, csr, no_itemsets  # noqa: E402
-from pdanon.itemsets.timing import report_nothing  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
@@ -115,7 +114,7 @@ def line(title: str, df: pd.DataFrame, hierarchy: object, m: int | None) -> str:
         assert result.guarantee.m == m
     supports = SupportIndex.of(itemsets).singles
     optimum = Optimum(itemsets, sensitive, m)
-    greedy = Greedy(optimum.rows, optimum.demand, supports, report_nothing).loss / supports.sum()
+    greedy = Greedy(optimum.rows, optimum.demand, supports).loss / supports.sum()
     bound, is_least = optimum.bound()
     least = 100 * bound / supports.sum()
     cells = [title, "any" if m is None else m, f"{100 * supports[sensitive].sum() / supports.sum():.3f}"]

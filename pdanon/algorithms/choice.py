@@ -76,7 +76,7 @@ from pdanon.itemsets.columns import find_columns, find_quasi, quasi_names
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.encoded_columns import encode_column, encode_once, write_texts
 from pdanon.itemsets.memory import large_arrays_apart, out_of_memory
-from pdanon.itemsets.timing import Report, TimeLimitError, assigned, limit_time, progress_bar
+from pdanon.itemsets.timing import TimeLimitError, assigned, count_steps, limit_time, progress_bar
 from pdanon.itemsets.validation import Seed
 from pdanon.recoding.bounds import Bound
 from pdanon.recoding.counts import NEAR, percent
@@ -306,10 +306,10 @@ def anonymize(
         ways = [each for step in ways for each in _with_default(step, default)]
     if unnamed and "counts" in losses:
         trials.error = partial(counts_error, frame)
-    with large_arrays_apart(), encode_once(frame), progress_bar("anonymize", "algorithms") as report:
-        trials.try_all(ways, report)
+    with large_arrays_apart(), encode_once(frame), progress_bar("anonymize", "algorithms"):
+        trials.try_all(ways)
         if naming is not None:
-            trials = _raise_k(trials, ways, report)
+            trials = _raise_k(trials, ways)
         return trials.outcome()
 
 
@@ -468,12 +468,12 @@ class _Trials(_Best):
     error: Measure | None = None  # of the measure of a release, if it is an estimate
     near: list[tuple[_Rank, _Row, Anonymized]] = field(default_factory=list)  # within this error
 
-    def try_all(self, ways: Iterable[Step], report: Report) -> None:
+    def try_all(self, ways: Iterable[Step]) -> None:
         """Try all configurations."""
         with assigned(WITH_RISK, not self._counts_risk_last()):
             for step in ways:
                 self.add(step)
-                report(1)
+                count_steps()
 
     def with_k(self, k: int) -> _Trials:
         """Return trials with another k, in the same table; the best release is not copied."""
@@ -706,7 +706,7 @@ _FACTOR = 1.5  # between two values of k
 _CLOSE = 1.1
 
 
-def _raise_k(trials: _Trials, ways: Sequence[Step], report: Report) -> _Trials:
+def _raise_k(trials: _Trials, ways: Sequence[Step]) -> _Trials:
     """Try all configurations with larger k until few enough persons are named; return the best trials."""
     assert trials.naming is not None
     rounds, fails, meets = [trials], trials.naming.k, 0
@@ -727,7 +727,7 @@ def _raise_k(trials: _Trials, ways: Sequence[Step], report: Report) -> _Trials:
             trials.late = True
             break
         rounds.append(rounds[-1].with_k(following))
-        rounds[-1].try_all(ways, report)
+        rounds[-1].try_all(ways)
     best = min(rounds, key=lambda each: each.least)
     best.late = any(each.late for each in rounds)
     return best
@@ -771,8 +771,8 @@ def choose(
     trials = _Trials("NCP", measure, sample, None, fewer, end, time_limit)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReleaseWarning)  # about the release of the sample, which is not kept
-        with progress_bar("sample", "algorithms") as report:
-            trials.try_all(known, report)
+        with progress_bar("sample", "algorithms"):
+            trials.try_all(known)
         if trials.best is None or (is_whole and trials.best.useless):
             raise InfeasibleError(
                 "the sample cannot decide between the algorithms",

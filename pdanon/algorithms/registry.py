@@ -72,14 +72,14 @@ class Algorithm:
     #
     # - ``recodes``: an item in the whole table, equal rows, groups of rows, chunks instead of rows; or values
     #   of quasi-identifiers, or both.
-    # - ``decide(columns, report, guarantee=...)`` decides for a list column, with all parameters but the
-    #   frame, the column, and those of the guarantee; ``unit`` names its steps.
+    # - ``decide(columns, guarantee=...)`` decides for a list column, with all parameters but the frame, the
+    #   column, and those of the guarantee; ``unit`` names the steps that it counts by `count_steps`.
     # - ``keeps_type``: items are only suppressed. ``repeats``: rows are bags. ``by_pairs``: steps depend only
     #   on supports of one and two sets, if m is at most 2. ``by_value``: equal values are published equally.
-    # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m, report)`` recode the items of a
-    #   cluster of rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults.
-    #   ``form`` forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by
-    #   part for both.
+    # - ``nodes(task, **options)`` or ``sets(index, blocks, spare, k, m)`` recode the items of a cluster of
+    #   rows, -1 if suppressed: it can be a ``transaction=``, with ``options`` and their defaults. ``form``
+    #   forms classes of rows: it can be a ``cluster=``. ``parts(parts, **options)`` decides part by part for
+    #   both.
     # - ``starts``: ``decide`` takes ``start``, an earlier release whose labels it never splits.
     # - ``ways``: what `pdanon.anonymize` tries. ``adds``: columns that the frame must not have.
     #   ``bytes_per_row``: memory of a table with six items a row, measured by
@@ -153,8 +153,8 @@ class Algorithm:
             (kind,) = self.guarantees
             promised = parameters_of_guarantee(kind)
             own["guarantee"] = kind(**{name: own.pop(name) for name in promised if name in given})
-        with progress_bar(self.name, self.unit) as report:
-            decision = self.decide(columns, report, **own)
+        with progress_bar(self.name, self.unit):
+            decision = self.decide(columns, **own)
         # Numbers as the guarantee read them, if they are not None (any number); none that was left out.
         named = [name for name in ("k", "m", "p") if recorded.get(name) is not None]
         numbers = {name: getattr(decision.guarantee, name, recorded[name]) for name in named}

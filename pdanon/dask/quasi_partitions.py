@@ -68,7 +68,7 @@ from pdanon.itemsets.columns import find_column, find_quasi, quasi_names, releas
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, Mask
 from pdanon.itemsets.memory import returning_unused
-from pdanon.itemsets.timing import progress_bar, report_nothing
+from pdanon.itemsets.timing import call_uncounted, progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
 from pdanon.recoding.unmodified_columns import RecodedColumns
@@ -98,8 +98,8 @@ class TablePartitions(Original):
     def decide(self, name: str, given: Mapping[str, Any]) -> Decision[ReleasedTable]:
         """Read the rows, and decide region by region, on the workers."""
         rows = _PartitionRows(self.frame, self.parts)
-        with progress_bar(name, "steps") as report:
-            return decide_table(rows, name, given, rows.share, report)
+        with progress_bar(name, "steps"):
+            return decide_table(rows, name, given, rows.share)
 
     def write(self, decision: Decision[ReleasedTable]) -> nullcontext[Draft]:
         """Recode the partitions once for the audit. Computing the release recodes them again."""
@@ -333,7 +333,7 @@ def _work(
     """Apply a function to adjacent regions; return the outcomes, and the storages with what it stored."""
     storages = [replace(each, tables={**each.tables}) for each in storages]
     regions = zip(storages, given, strict=True)
-    outcomes = [function(replace(part, storage=each), *own, report_nothing) for each, own in regions]
+    outcomes = [call_uncounted(function, replace(part, storage=each), *own) for each, own in regions]
     return outcomes, storages
 
 

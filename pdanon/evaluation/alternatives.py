@@ -25,7 +25,7 @@ from pdanon.itemsets.cards import Measures
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
-from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
+from pdanon.itemsets.timing import TimeLimitError, count_steps, limit_time, progress_bar
 from pdanon.itemsets.validation import check_frame, check_kind
 from pdanon.recoding.result import Anonymized, recoded_lists
 from pdanon.recoding.unit_release import is_time
@@ -136,7 +136,7 @@ def alternatives(frame: pd.DataFrame, result: Anonymized, *, time_limit: float =
     end = perf_counter() + check_seconds(time_limit)
     ways, rows = [*_ways(frame, result, lists[0])], [_row("as it is", result)]
     with (
-        progress_bar("alternatives", "releases", len(ways)) as report,
+        progress_bar("alternatives", "releases", len(ways)),
         warnings.catch_warnings(action="ignore", category=ReleaseWarning),
     ):
         for number, way in enumerate(ways):
@@ -148,7 +148,7 @@ def alternatives(frame: pd.DataFrame, result: Anonymized, *, time_limit: float =
             except (PdanonError, TimeLimitError) as error:
                 row["reason"] = one_line(error) if isinstance(error, PdanonError) else "no time left"
             rows.append(row | {"call": way.call(result)})
-            report(1)
+            count_steps()
     table = pd.DataFrame(rows, columns=["change", *_MEASURES, "answers", "reason", "call"])
     texts = {name: text_column(table[name]) for name in ("change", "reason", "call")}
     return Measures(

@@ -50,7 +50,7 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.dtype import text_column
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.threads import processes
-from pdanon.itemsets.timing import SETTINGS, progress_bar
+from pdanon.itemsets.timing import SETTINGS, count_steps, progress_bar
 from pdanon.itemsets.validation import FilePath, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.loss import LOSSES
@@ -299,8 +299,8 @@ def compare(
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
     kept = dict(rows)
-    with progress_bar("compare", "configurations", len(tasks)) as report:
-        report(len(tasks) - len(missing))
+    with progress_bar("compare", "configurations", len(tasks)):
+        count_steps(len(tasks) - len(missing))
         for number, row, final in _run(comparison, missing):
             rows[keys[number]] = row
             if resume is not None and final:
@@ -308,7 +308,7 @@ def compare(
                 finished = [{"key": key, "seconds": None, "memory": None, **row} for key, row in kept.items()]
                 with replace_file(resume, confidential=True) as draft:
                     to_parquet(pd.DataFrame(finished), draft)
-            report(1)
+            count_steps()
     further = [name for name, given in (("ARE", workload), ("named", sample)) if given is not None]
     table = _table(tasks, [rows[key] for key in keys], losses, [*further, *extra])
     if loss is None or loss not in table:  # no result may have this loss
@@ -596,10 +596,10 @@ def tradeoff(
     if sample is not None:
         check_sample(frame, column, sample)
     rows: list[Row] = []
-    with progress_bar("tradeoff", "releases", len(pairs)) as report:
+    with progress_bar("tradeoff", "releases", len(pairs)):
         for each in pairs:
             rows.append(_measure_release(*each, frame.columns[position], algorithm, options, sample))
-            report(1)
+            count_steps()
     risks = ["below_k"] if sample is None else ["below_k", "named"]
     steps = [] if prepare is None else ["prepared"]
     further = [name for name in _FURTHER if any(name in row for row in rows)]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from itertools import pairwise
@@ -31,12 +32,12 @@ from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.timing import (
     MOST_THREADS,
     SETTINGS,
-    Report,
     TimeLimitError,
+    call_uncounted,
+    count_steps,
     halt_on_error,
     part_done,
     read_variable,
-    report_nothing,
     seconds_left,
 )
 from pdanon.itemsets.validation import check_count, check_flag
@@ -303,27 +304,27 @@ def _end_with_parent() -> None:
 
 
 @contextmanager
-def sharing(jobs: int | Executor, report: Report) -> Iterator[Share]:
+def sharing(jobs: int | Executor) -> Iterator[Share]:
     """Return a function that applies another to each of several parts, here or in other processes."""
-    # One job is this process. It reports each step, by the last argument of each call; for other processes,
-    # each part is reported. Results do not depend on the order in which parts finish. If a part fails, its
-    # error is raised, and parts that have not started are canceled.
+    # One job is this process, which counts each step; for other processes, each part is counted. Results do
+    # not depend on the order in which parts finish. If a part fails, its error is raised, and parts that have
+    # not started are canceled.
     if isinstance(jobs, Executor):
-        yield lambda function, *given: _shared(jobs, report, function, *given)
+        yield partial(_shared, jobs)
     elif jobs == 1:
-        yield lambda function, *given: [function(*each, report) for each in zip(*given, strict=True)]
+        yield lambda function, *given: [function(*each) for each in zip(*given, strict=True)]
     else:
         with processes(jobs) as pool:
-            yield lambda function, *given: _shared(pool, report, function, *given)
+            yield partial(_shared, pool)
 
 
-def _shared(pool: Executor, report: Report, function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
-    futures = [pool.submit(function, *each, report_nothing) for each in zip(*given, strict=True)]
+def _shared(pool: Executor, function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
+    futures = [pool.submit(call_uncounted, function, *each) for each in zip(*given, strict=True)]
     results = []
     try:
         for future in futures:
             results.append(future.result())
-            report(1)
+            count_steps()
     finally:
         for future in futures:
             future.cancel()

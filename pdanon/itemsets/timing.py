@@ -28,7 +28,6 @@ MOST_THREADS = 1024  # more than any machine can use
 _VARIABLE = "PDANON_THREADS"
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
-_watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
 _halt: ContextVar[NDArray[np.bool_] | None] = ContextVar("halt", default=None)
 
 
@@ -60,7 +59,7 @@ def assigned(variable: ContextVar[_T], value: _T) -> Iterator[None]:
 
 def limit_time(seconds: float) -> AbstractContextManager[None]:
     """Limit the seconds of a block from now on, or keep an earlier limit of an outer block."""
-    # The next report of progress after the limit raises `TimeLimitError`.
+    # The first step that is counted after the limit raises `TimeLimitError`.
     return assigned(_end, min(time.perf_counter() + seconds, _end.get()))
 
 
@@ -117,13 +116,6 @@ def halt_flag() -> NDArray[np.bool_]:
     return np.zeros(1, np.bool_) if flag is None else flag
 
 
-def part_done() -> None:
-    """Report to the observer, if there is one, that another part is done."""
-    watcher = _watcher.get()
-    if watcher is not None:
-        watcher(1)
-
-
 # --- Progress bars and logs, which also check the time limit
 
 
@@ -132,11 +124,41 @@ _SHORT = 0.05  # seconds
 _MOST_STEPS = 2**12
 _PARTS = "parts"  # the unit that `part_done` counts
 
-Report: TypeAlias = Callable[[int], object]
+Counter: TypeAlias = Callable[[int], object]
+
+
+def _count_nothing(done: int) -> None:
+    """Count no step."""
+
+
+def _check_alone(done: int) -> None:
+    """Check the time limit, as no bar shows these steps."""
+    check_time()
+
+
+# Of the outermost progress bar, and of the innermost. Other threads and processes have the defaults.
+_watcher: ContextVar[Counter] = ContextVar("watcher", default=_count_nothing)
+COUNTER: ContextVar[Counter] = ContextVar("counter", default=_check_alone)
+
+
+def part_done(done: int = 1) -> None:
+    """Tell the outermost progress bar, if there is one, that another part is done, or several."""
+    _watcher.get()(done)
+
+
+def count_steps(done: int = 1) -> None:
+    """Count finished steps in the innermost progress bar, and check the time limit."""
+    COUNTER.get()(done)
+
+
+def call_uncounted(function: Callable[..., _T], *given: Any) -> _T:
+    """Call a function whose steps neither count nor check the time limit: the caller counts larger ones."""
+    with assigned(COUNTER, _count_nothing):
+        return function(*given)
 
 
 class Pace:
-    """Number of steps between reports, adapted to take some hundredths of a second."""
+    """Number of steps before the next are counted, adapted to take some hundredths of a second."""
 
     # An interrupt from the keyboard waits no longer than that. The block returns the number and is timed;
     # results must not depend on it.
@@ -156,19 +178,16 @@ class Pace:
             self._steps = max(self._steps // 2, 1)
 
 
-def report_nothing(done: int) -> None:
-    """Report nothing, as the caller reports larger steps or runs in another process."""
-
-
 @contextmanager
-def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Report]:
-    """Yield a function that counts finished units, checks the time limit, and shows or logs the count.
+def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[None]:
+    """Show or log the units that `count_steps` counts in a block.
 
     `pdanon.config` and the logger ask for that; work that is part of such work shows nothing. With a total,
     a bar shows the share that is done. Numbers of rows are abbreviated, such as 1.2M.
     """
-    if not shows_progress() or _watcher.get() is not None:
-        yield lambda done: check_time()
+    if not shows_progress() or _watcher.get() is not _count_nothing:
+        with assigned(COUNTER, _check_alone):
+            yield
         return
     with _show(label, unit, total) as show:
         started = logged = time.perf_counter()
@@ -180,15 +199,16 @@ def progress_bar(label: str, unit: str, total: int | None = None) -> Iterator[Re
                 logged = now
                 LOG.info("%s: %s%s %s, %.1f s", label, f"{count:,}", whole, unit, now - started)
 
-        def report(done: int) -> None:
+        def counter(done: int) -> None:
             nonlocal count
             count += done
             show(done)
             log(_LOGGED)
             check_time()
 
-        with assigned(_watcher, report if unit == _PARTS else lambda done: log(_LOGGED)):
-            yield report
+        watcher = counter if unit == _PARTS else lambda done: log(_LOGGED)
+        with assigned(_watcher, watcher), assigned(COUNTER, counter):
+            yield
         log(0)
 
 
@@ -198,10 +218,10 @@ def shows_progress() -> bool:
 
 
 @contextmanager
-def _show(label: str, unit: str, total: int | None) -> Iterator[Report]:
+def _show(label: str, unit: str, total: int | None) -> Iterator[Counter]:
     """Yield a function that updates a bar, if there is one."""
     if not SETTINGS["progress"]:
-        yield report_nothing
+        yield _count_nothing
         return
     with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
         warnings.simplefilter("ignore")
@@ -210,7 +230,7 @@ def _show(label: str, unit: str, total: int | None) -> Iterator[Report]:
         yield bar.update
 
 
-def show_activity(label: str) -> AbstractContextManager[Report]:
+def show_activity(label: str) -> AbstractContextManager[None]:
     """Count the parts that a block finishes in a bar without total."""
     return progress_bar(label, _PARTS)
 

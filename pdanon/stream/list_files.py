@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -38,7 +38,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import prefetch
-from pdanon.itemsets.timing import progress_bar, show_activity
+from pdanon.itemsets.timing import count_steps, progress_bar, show_activity
 from pdanon.itemsets.validation import FilePath, check_path, check_text
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, check_max_loss, recount, release
@@ -50,7 +50,6 @@ from pdanon.stream.streamed import (
     change_error,
     expect_unchanged,
     open_paths,
-    report_rows,
     row_bar,
     write_files,
 )
@@ -102,8 +101,15 @@ def _batches(
 ) -> Iterator[Iterator[list[Itemsets]]]:
     """Yield the row groups of some list columns, with a progress bar."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
-    with row_bar(task, tree) as report:
-        yield report_rows(batches, report, lambda each: each[0].n_rows)
+    with row_bar(task, tree):
+        yield _count_rows(batches)
+
+
+def _count_rows(batches: Iterable[list[Itemsets]]) -> Iterator[list[Itemsets]]:
+    """Yield batches, and count the rows of each when it is done."""
+    for batch in batches:
+        yield batch
+        count_steps(batch[0].n_rows)
 
 
 def _fetch(tree: ParquetTree, label: str, request: Request) -> Iterator[SupportIndex]:
@@ -328,11 +334,11 @@ def read_units(
     names = {"unit": str(units.unit), "item": str(units.item)}
     with (
         expect_unchanged(tree),
-        progress_bar("audit" if as_shown else "read", "persons") as report,
+        progress_bar("audit" if as_shown else "read", "persons"),
         gather_units(tree, near, **names, repeats=units.counts, as_shown=as_shown) as lists,
     ):
         read = encode_visible if units.counts else Itemsets.from_arrow
-        return collapse_columns(([read(each)] for each in report_rows(lists, report, len)), 1)
+        return collapse_columns(_count_rows([read(each)] for each in lists), 1)
 
 
 @frozen
@@ -368,11 +374,11 @@ def _write(lines: UnitLines, path: Path, names: list[str], unit: str) -> None:
     schema = pa.schema(list(kinds.items()))
     with (
         pq.ParquetWriter(path, schema, write_page_checksum=True) as writer,
-        progress_bar("write", "persons") as report,
+        progress_bar("write", "persons"),
     ):
         for first, end in lines.parts():
             persons, labels = lines.read(first, end)
             columns = [pa.array(persons) if name == unit else labels for name in names]
             writer.write_table(pa.Table.from_arrays(columns, schema=schema))
-            report(end - first)
+            count_steps(end - first)
     sync_file(path)

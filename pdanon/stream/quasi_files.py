@@ -52,7 +52,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.libraries import without_views
 from pdanon.itemsets.memory import return_unused
 from pdanon.itemsets.threads import sharing
-from pdanon.itemsets.timing import SETTINGS, progress_bar
+from pdanon.itemsets.timing import SETTINGS, count_steps, progress_bar
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts
 from pdanon.stream.streamed import (
@@ -61,7 +61,6 @@ from pdanon.stream.streamed import (
     change_error,
     expect_unchanged,
     first_rows,
-    report_rows,
     row_bar,
     write_files,
 )
@@ -98,8 +97,8 @@ class TableFiles(Source):
         with report_write_errors(self.target):
             with expect_unchanged(self.tree):
                 rows = self._read()
-            with progress_bar(name, "steps") as report, sharing(SETTINGS["processes"], report) as share:
-                return decide_table(rows, name, given, share, report)
+            with progress_bar(name, "steps"), sharing(SETTINGS["processes"]) as share:
+                return decide_table(rows, name, given, share)
 
     def _read(self) -> FileRows:
         schema, (quasi, lists, _) = self.tree.schema(), self.columns
@@ -113,11 +112,11 @@ class TableFiles(Source):
             if itemsets is not None:
                 self.empty.append(np.packbits(itemsets.lengths == 0))
 
-        with row_bar("read", self.tree) as report:
-            groups = report_rows(self.tree.groups(lists), report, lambda each: each[0].n_rows(each[1]))
-            for file, number in groups:
+        with row_bar("read", self.tree):
+            for file, number in self.tree.groups(lists):
                 for table in _cut(file.read(number, self.labels)):
                     add(table, None if label is None else file.itemsets(table, label, number))
+                count_steps(file.n_rows(number))
         if not rows.n_parts:
             none = schema.empty_table()
             add(none, None if label is None else Itemsets.from_arrow(none.column(label)))
@@ -198,7 +197,7 @@ class ClassFiles:
         plain = pa.schema([(label, without_views(decode_type(schema.field(label).type))) for label in labels])
         n_buckets = self.tree.rows() // AUDITED + 1
         buckets, empty = Buckets(directory, "class", n_buckets), iter(self.empty)
-        with row_bar("audit", self.tree) as report:
+        with row_bar("audit", self.tree):
             for file, group in self.tree.groups():
                 table = file.read(group, labels).replace_schema_metadata(None).cast(plain)
                 bucket_of = number_buckets(table.select(range(n_quasi)), n_buckets)
@@ -206,7 +205,7 @@ class ClassFiles:
                     bits = np.unpackbits(own, count=len(table))
                     table = table.append_column(HAD_NONE, pa.array(bits.astype(np.bool_)))
                 buckets.add(table, bucket_of)
-                report(len(table))
+                count_steps(len(table))
                 return_unused()
         if not buckets.files():
             buckets.add(plain.empty_table(), np.empty(0, np.int64))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -31,7 +31,7 @@ from pdanon.io.trees import (
 from pdanon.itemsets.columns import counts_rows
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.memory import fits
-from pdanon.itemsets.timing import Report, progress_bar, shows_progress
+from pdanon.itemsets.timing import count_steps, progress_bar, shows_progress
 from pdanon.itemsets.validation import FilePath, check_known, check_path, is_uri, read_list
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, Writer
@@ -41,8 +41,6 @@ from pdanon.recoding.unmodified_columns import (
     UnmodifiedColumns,
     judged_columns,
 )
-
-_Batch = TypeVar("_Batch")
 
 LOG = logging.getLogger("pdanon.stream")
 _BYTES = 100  # of each value of a table, and of what decides in memory
@@ -86,16 +84,9 @@ class Streamed(Distant):
         return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
 
 
-def row_bar(label: str, tree: ParquetTree) -> AbstractContextManager[Report]:
+def row_bar(label: str, tree: ParquetTree) -> AbstractContextManager[None]:
     """Show or log the progress in the rows of all files."""
     return progress_bar(label, "rows", tree.rows() if shows_progress() else None)
-
-
-def report_rows(batches: Iterable[_Batch], report: Report, size: Callable[[_Batch], int]) -> Iterator[_Batch]:
-    """Yield batches, and report the number of rows of each when it is done."""
-    for batch in batches:
-        yield batch
-        report(size(batch))
 
 
 @contextmanager
@@ -192,12 +183,13 @@ def write_files(
     *columns: Any,
 ) -> None:
     """Write each file with recoded row groups, in a schema with the ``columns`` of `open_writer`."""
-    with row_bar("write", tree) as report:
+    with row_bar("write", tree):
         for name in tree.names:
             path = draft if tree.is_file else draft / name
             with tree.open(name, labels) as file, open_writer(path, file, *columns) as writer:
-                for table in report_rows(recode(file, writer.schema), report, len):
+                for table in recode(file, writer.schema):
                     writer.write_table(table, row_group_size=max(len(table), 1))
+                    count_steps(len(table))
 
 
 def change_error(tree: ParquetTree) -> FormatError:

@@ -52,9 +52,9 @@ def rare_first(frame, column=None, *, k, m=2):
     return RECORD.release(locals())
 
 
-def decide(columns, report, *, guarantee):
+def decide(columns, *, guarantee):
     """What becomes of the items."""
-    clusters = Clusters(SupportIndex.of(columns.itemsets), report=report)
+    clusters = Clusters(SupportIndex.of(columns.itemsets))
     clusters.satisfy_km(guarantee.k, guarantee.m)
     return decide_lists(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)
 

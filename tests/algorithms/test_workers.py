@@ -17,12 +17,13 @@ from executors import LastFirst
 from pdanon import config
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets.threads import count_threads, sharing
+from pdanon.itemsets.timing import COUNTER, assigned, count_steps
 
 
-def divided(number, by, report):
+def divided(number, by):
     if not by:
         raise InfeasibleError("nothing is left", where="by", got=number)
-    report(3)
+    count_steps(3)
     return number // by
 
 
@@ -37,7 +38,7 @@ def divided(number, by, report):
 )
 def test_results_are_in_order(jobs):
     told = []
-    with sharing(jobs, told.append) as share:
+    with assigned(COUNTER, told.append), sharing(jobs) as share:
         assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]
         assert share(divided, [], []) == []
     assert told == ([3] * 4 if jobs == 1 else [1] * 4)
@@ -52,7 +53,7 @@ def test_results_are_in_order(jobs):
     ],
 )
 def test_the_first_error_is_that_of_one_process(jobs):
-    with pytest.raises(InfeasibleError) as caught, sharing(jobs, lambda done: None) as share:
+    with pytest.raises(InfeasibleError) as caught, sharing(jobs) as share:
         share(divided, [1, 2, 3], [1, 0, 0])
     assert str(caught.value) == "nothing is left\n  where: by\n  got:   2"
     assert caught.value.partial is None
@@ -61,7 +62,7 @@ def test_the_first_error_is_that_of_one_process(jobs):
 def test_what_has_not_begun_when_one_fails_is_given_up():
     begun, told = [], Event()
 
-    def work(number, report):
+    def work(number):
         begun.append(number)
         if number:
             told.wait(60)
@@ -69,7 +70,7 @@ def test_what_has_not_begun_when_one_fails_is_given_up():
 
     with ThreadPoolExecutor(1) as pool:
         begun_by_others = pool.submit(sum, [1, 2])
-        with pytest.raises(InfeasibleError), sharing(pool, lambda done: None) as share:
+        with pytest.raises(InfeasibleError), sharing(pool) as share:
             share(work, range(1000))
         told.set()
         assert begun_by_others.result() == 3
@@ -91,13 +92,13 @@ from pathlib import Path
 from pdanon import config
 from pdanon.itemsets.threads import sharing
 
-def work(number, report):
+def work(number):
     Path(f"{number}.pid").write_text(str(os.getpid()))
     time.sleep(600)
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    with sharing(2, print) as share:
+    with sharing(2) as share:
         share(work, [1, 2])
 """
 
@@ -127,12 +128,12 @@ def soon(happens):
     return False
 
 
-def threads_of(number, report):
+def threads_of(number):
     return count_threads()
 
 
 @pytest.mark.slow
 def test_processes_that_share_the_cores_start_no_threads():
-    with config(threads=3), sharing(2, lambda done: None) as share:
+    with config(threads=3), sharing(2) as share:
         assert share(threads_of, [0, 1, 2]) == [1, 1, 1]
         assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]

@@ -119,7 +119,6 @@ import time
 import pdanon
 from pdanon.algorithms.items.hghs import paths
 from pdanon.algorithms.states.cuts import CutTask
-from pdanon.itemsets.timing import report_nothing
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -135,7 +134,7 @@ itemsets = Itemsets.from_series(baskets["items"])
 texts = itemsets.texts()
 covering, leaves = Hierarchy.of(tree, texts).cover(texts)
 before = time.process_time()
-task = CutTask(SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing)
+task = CutTask(SupportIndex.of(itemsets), covering, leaves, 5, 7)
 for number, (*_, each) in enumerate(paths(task), 1):
     now = time.process_time()
     suppressed = each.cut.sum() - each.kept.sum()

@@ -6,6 +6,7 @@ import re
 import sys
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 import pytest
@@ -76,13 +77,28 @@ def test_numbers_are_the_same_with_a_bar():
 def test_a_step_that_takes_long_is_logged_by_its_parts(monkeypatch, caplog):
     monkeypatch.setattr(timing, "_LOGGED", 0)
     caplog.set_level("INFO", "pdanon.progress")
-    with timing.progress_bar("long", "steps", 3) as report:
+    with timing.progress_bar("long", "steps", 3):
         timing.part_done()
-        report(2)
-        with timing.show_activity("hidden") as parts:
-            parts(1)
+        timing.count_steps(2)
+        with timing.show_activity("hidden"):
+            timing.count_steps()
     texts = [record.getMessage().partition(" steps")[0] for record in caplog.records]
     assert texts == ["long: 0 of 3", "long: 2 of 3", "long: 2 of 3"]
+
+
+def test_steps_count_in_the_bar_around_them(caplog):
+    caplog.set_level("INFO", "pdanon.progress")
+    with timing.progress_bar("outer", "steps"):
+        with timing.progress_bar("inner", "steps"):
+            timing.count_steps(8)
+        timing.count_steps()
+        with timing.limit_time(0):
+            assert timing.call_uncounted(lambda each: timing.count_steps(each) or each, 4) == 4
+            with pytest.raises(timing.TimeLimitError):
+                timing.count_steps()
+        with ThreadPoolExecutor() as pool:  # of other work, which may have another context
+            pool.submit(timing.count_steps, 16).result()
+    assert [record.getMessage().partition(",")[0] for record in caplog.records] == ["outer: 2 steps"]
 
 
 def test_a_limit_that_passes_at_the_end_is_no_error(clock, caplog):
@@ -92,7 +108,7 @@ def test_a_limit_that_passes_at_the_end_is_no_error(clock, caplog):
     with (
         pytest.raises(timing.TimeLimitError),
         timing.limit_time(0),
-        timing.progress_bar("none", "steps") as report,
+        timing.progress_bar("none", "steps"),
     ):
-        report(1)
+        timing.count_steps()
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["short"]

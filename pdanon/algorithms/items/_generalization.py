@@ -19,31 +19,24 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
 
-def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None, report: Report) -> CutTask:
+def cut_task(itemsets: Itemsets, hierarchy: HierarchyLike, k: int, m: int | None) -> CutTask:
     """Return the task to publish items as nodes of a hierarchy; check that k rows can be equal."""
     rows = SupportIndex.of(itemsets)
     check_feasible(rows, k, itemsets.n_present)
     tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
-    return CutTask(rows, tree, leaves, k, m, report)
+    return CutTask(rows, tree, leaves, k, m)
 
 
 def started_task(
-    itemsets: Itemsets,
-    hierarchy: HierarchyLike,
-    guarantee: KmAnonymity,
-    start: Any,
-    report: Report,
-    *,
-    drop: bool,
+    itemsets: Itemsets, hierarchy: HierarchyLike, guarantee: KmAnonymity, start: Any, *, drop: bool
 ) -> tuple[CutTask, dict[str, str]]:
     """Return the task as `cut_task`, from the nodes of an earlier release on, and parameters to record."""
-    task = cut_task(itemsets, hierarchy, check_k(guarantee.k), guarantee.m, report)
+    task = cut_task(itemsets, hierarchy, check_k(guarantee.k), guarantee.m)
     started = StartCut.of(start, itemsets, guarantee, task.tree, task.leaves, drop=drop)
     return task._replace(lowest=started.nodes, hidden=started.hidden), started.parameters
 
@@ -51,30 +44,23 @@ def started_task(
 def decide_nodes(
     nodes: Callable[..., Codes],
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: KmAnonymity,
     hierarchy: HierarchyLike,
     start: Any = None,
 ) -> ListDecision:
     """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
-    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=True)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, drop=True)
     return decide_lists(columns, Recoding.of_cut(nodes(task), task.tree), guarantee, read)
 
 
 def decide_priced_nodes(
-    nodes: Callable[..., Codes],
-    columns: ListColumns,
-    report: Report,
-    *,
-    loss: str,
-    weights: Any,
-    **others: Any,
+    nodes: Callable[..., Codes], columns: ListColumns, *, loss: str, weights: Any, **others: Any
 ) -> ListDecision:
     """Recode as `decide_nodes`, where ``nodes`` lowers a loss and weighs the items."""
     check_known(loss, ("LM", "NCP"), "loss", where="loss")
     priced = partial(nodes, loss=loss, weights=item_weights(weights, columns.itemsets))
-    return decide_nodes(priced, columns, report, **others)
+    return decide_nodes(priced, columns, **others)
 
 
 def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices) -> Codes:
@@ -104,7 +90,6 @@ def choose_scenario(path: Sequence[Scenario], task: CutTask, prices: NodePrices)
 def decide_groups(
     nodes: Callable[..., tuple[Codes, Codes]],
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: TransactionalK,
     hierarchy: HierarchyLike,
@@ -113,6 +98,6 @@ def decide_groups(
     """Recode groups of rows to the nodes that ``nodes`` returns; the rows of a group become equal."""
     columns = replace(columns, itemsets=merge_empty_rows(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # k missing rows hide each other, too
-    task = cut_task(every_row, hierarchy, guarantee.k, None, report)
+    task = cut_task(every_row, hierarchy, guarantee.k, None)
     became, groups = nodes(task)
     return decide_lists(columns, Recoding.of_cut(became, task.tree, groups, repeats=repeats), guarantee)

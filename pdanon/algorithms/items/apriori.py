@@ -25,7 +25,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, item_texts
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import check_feasible
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -108,12 +108,7 @@ def apriori(
 
 
 def decide(
-    columns: ListColumns,
-    report: Report,
-    *,
-    guarantee: KmAnonymity | LmDiversity,
-    hierarchy: HierarchyLike,
-    start: Any = None,
+    columns: ListColumns, *, guarantee: KmAnonymity | LmDiversity, hierarchy: HierarchyLike, start: Any = None
 ) -> ListDecision:
     """Decide the node of each item; sensitive items are published as they are."""
     k, itemsets = check_k(guarantee.k), columns.itemsets
@@ -127,7 +122,7 @@ def decide(
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     started = StartCut.of(start, itemsets, guarantee, tree, leaves, drop=False)
     cut = Cut(known, tree, leaves, started.nodes, secrets=secrets if diversity else None, diversity=diversity)
-    cut.protect(k, guarantee.m, report)
+    cut.protect(k, guarantee.m)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
     return decide_lists(columns, recoding, guarantee, started.parameters)
 
@@ -227,7 +222,7 @@ def _nodes_in_one_scan(task: CutTask) -> Codes:
         padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
         padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
         threats = threats.take(np.lexsort(padded.T[::-1]))
-        task.report(cut.satisfy(threats, task.k))
+        count_steps(cut.satisfy(threats, task.k))
     return cut.nodes
 
 
@@ -304,12 +299,12 @@ def vpa(
 
 
 def decide_by_parts(
-    columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
+    columns: ListColumns, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item."""
     check_count(parts, "parts", least=1)
     nodes = partial(nodes_by_parts, parts=parts)
-    return decide_nodes(nodes, columns, report, guarantee=guarantee, hierarchy=hierarchy)
+    return decide_nodes(nodes, columns, guarantee=guarantee, hierarchy=hierarchy)
 
 
 def nodes_by_parts(task: CutTask, parts: int) -> Codes:

@@ -27,7 +27,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Floats
 from pdanon.itemsets.support import SupportIndex, by_support, check_feasible, csr, ranks_of
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count, check_flag, check_known, random_generator
 from pdanon.recoding.counts import FEW
 from pdanon.recoding.decision import ListDecision, decide_lists, hide_emptied
@@ -314,7 +314,6 @@ def cahd(
 
 def decide(
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: SensitiveGroups,
     hierarchy: HierarchyLike | None,
@@ -337,14 +336,14 @@ def decide(
     recoding = Recoding.of_suppressed(is_sensitive, itemsets)
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
-        recoding = _generalize_public(itemsets, is_sensitive, hiding, hierarchy, refine, report)
+        recoding = _generalize_public(itemsets, is_sensitive, hiding, hierarchy, refine)
         recoding = hide_emptied(columns, recoding, hiding)  # before groups are formed
     # Consecutive numbers, on which the order "rcm" depends; sensitive items have -1, the first target.
     numbers = np.unique(recoding.targets, return_inverse=True)[1] - 1
     public = index.recode(numbers, int(numbers.max()) + 1)
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
-    groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
+    groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha)
     of_row = np.full(itemsets.n_rows, np.argmax(np.bincount(groups)), np.int32)  # missing: the largest
     of_row[there] = groups
     groups = by_first_row(of_row)
@@ -358,12 +357,7 @@ def decide(
 
 
 def _generalize_public(
-    itemsets: Itemsets,
-    hidden: Mask,
-    guarantee: KmAnonymity,
-    hierarchy: HierarchyLike | None,
-    refine: bool,
-    report: Report,
+    itemsets: Itemsets, hidden: Mask, guarantee: KmAnonymity, hierarchy: HierarchyLike | None, refine: bool
 ) -> Recoding:
     """Generalize the public items to nodes or sets with a guarantee of their own; suppress the others."""
     public = itemsets.keep_items(~hidden)
@@ -371,20 +365,18 @@ def _generalize_public(
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
         tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
-        task = CutTask(SupportIndex.of(public), tree, leaves[~hidden], guarantee.k, guarantee.m, report)
+        task = CutTask(SupportIndex.of(public), tree, leaves[~hidden], guarantee.k, guarantee.m)
         became[~hidden] = task.protected_cut().nodes
         return Recoding.of_cut(became, tree, n_leaves=n_leaves)
     alone = np.arange(public.n_items, dtype=np.int32)
-    labels, _ = merge_items(public, guarantee, report, first=alone)
+    labels, _ = merge_items(public, guarantee, first=alone)
     if refine:
         labels, _ = refine_sets(public, labels, guarantee)
     became[~hidden] = labels
     return Recoding.of_clusters(became, itemsets)
 
 
-def groups_of(
-    public: SupportIndex, secret: SupportIndex, p: int, order: Order, alpha: int, report: Report
-) -> Codes:
+def groups_of(public: SupportIndex, secret: SupportIndex, p: int, order: Order, alpha: int) -> Codes:
     """Return the group of each row; groups are numbered by their first rows."""
     n_rows = public.n_rows
     ranked = SupportIndex(by_support(public), public.offsets, public.n_items)
@@ -398,7 +390,7 @@ def groups_of(
     )
     batch = max(1, min(_BATCH, _WORK // max(1, len(placed.codes))))
     while done := row_partitions.form(batch, state):
-        report(done)
+        count_steps(done)
     of_place = np.asarray(state.group_of)
     of_row = np.empty(n_rows, np.int64)
     of_row[rows] = of_place

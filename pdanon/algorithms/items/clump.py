@@ -22,7 +22,7 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.row_loops import first_equal_rows
 from pdanon.itemsets.support import ItemsetTable
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count, check_known, read_list
 from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
@@ -183,27 +183,19 @@ def clump(
     return RECORD.release(locals())
 
 
-def decide(
-    columns: ListColumns,
-    report: Report,
-    *,
-    r: int,
-    score: Score,
-    lookahead: int,
-    **others: Any,
-) -> ListDecision:
+def decide(columns: ListColumns, *, r: int, score: Score, lookahead: int, **others: Any) -> ListDecision:
     """Decide the nodes of each group of rows."""
     check_count(r, "r", least=1)
     check_count(lookahead, "lookahead", least=0)
     check_known(score, get_args(Score), "score", where="score")
     n_rows = columns.itemsets.n_rows  # upper bound on the candidates of a group
     nodes = partial(nodes_of, r=min(r, n_rows), score=score, lookahead=min(lookahead, n_rows))
-    return decide_groups(nodes, columns, report, repeats=True, **others)
+    return decide_groups(nodes, columns, repeats=True, **others)
 
 
 def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    index, tree, leaves, k, _, report, *_ = task
+    index, tree, leaves, k, *_ = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
     placed = rows.take(members)
@@ -217,7 +209,7 @@ def nodes_of(task: CutTask, r: int, score: Score, lookahead: int) -> tuple[Codes
     scale = max(tree.n_leaves - 1, 1)
     clumps = row_groups.Clumps(scale, _weights(tree, scale), *counted, placed.lengths, group_of, seeds)
     while done := row_groups.clump(k, r, lookahead, score == "increase", _BATCH, clumps):
-        report(done)
+        count_steps(done)
     ends = np.asarray(clumps.ends)
     became = np.full(len(rows.leaves), -1, np.int32)
     became[placed.order] = row_groups.assign(

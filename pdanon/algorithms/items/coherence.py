@@ -31,7 +31,7 @@ from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.row_loops import transpose
 from pdanon.itemsets.support import MOST_ITEMSETS, ItemsetTable, SupportIndex, csr
 from pdanon.itemsets.threads import search
-from pdanon.itemsets.timing import Report, halt_flag
+from pdanon.itemsets.timing import count_steps, halt_flag
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import ListDecision
 from pdanon.recoding.result import Anonymized
@@ -75,12 +75,11 @@ class Moles:
         chosen = kernels.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
         return np.concatenate((np.flatnonzero(self.single), chosen))
 
-    def least(self, losses: Numbers, seconds: float, report: Report) -> tuple[Numbers, int]:
+    def least(self, losses: Numbers, seconds: float) -> tuple[Numbers, int]:
         """Choose items with the least total loss, so that no mole is left, as far as the time suffices."""
         # ``losses``: loss of each item, by item number. ``seconds``: time limit of the search, which starts
-        # with the result of `eliminate`. ``report``: reports the rounds of the search. Returns chosen: the
-        # numbers of the items; first those that are moles alone. Returns bound: lower bound on the total loss
-        # of any choice.
+        # with the result of `eliminate`. Returns chosen: the numbers of the items; first those that are moles
+        # alone. Returns bound: lower bound on the total loss of any choice.
         chosen, bound = self.eliminate(losses, "mm/il"), 0
         alone, moles = np.flatnonzero(self.single), self.larger
         items, columns = np.unique(moles.codes, return_inverse=True)
@@ -91,7 +90,7 @@ class Moles:
             places = np.searchsorted(items, demands.codes)
             rows = csr(places, demands.offsets, len(items), np.int64(1))
             found, least, solved = solve_program(losses[items], rows, 1, np.inf, left)
-            report(1)
+            count_steps()
             bound = max(bound, least)
             if found is None:
                 break
@@ -291,13 +290,7 @@ def coherence(
 
 
 def decide(
-    columns: ListColumns,
-    report: Report,
-    *,
-    guarantee: Coherence,
-    criterion: str,
-    loss: Any,
-    time_limit: float,
+    columns: ListColumns, *, guarantee: Coherence, criterion: str, loss: Any, time_limit: float
 ) -> ListDecision:
     """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
@@ -307,9 +300,9 @@ def decide(
     losses, unit = item_losses(loss, parts.itemsets, parts.index.singles, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)
     moles = Moles(parts.without(too_frequent_where_public(parts, guarantee)), guarantee)
-    report(len(moles.larger))
+    count_steps(len(moles.larger))
     if criterion == "optimal":
-        chosen, bound = moles.least(losses, seconds, report)
+        chosen, bound = moles.least(losses, seconds)
     else:
         chosen, bound = moles.eliminate(losses, criterion), None
     suppressed = mask_at(len(losses), chosen)

@@ -20,7 +20,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import distinct, inverse_order, mask_at, offsets_of, ranges, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, by_support, check_feasible, concatenate
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count, check_flag, random_generator
 from pdanon.recoding.decision import Decision, ListDecision, ListRows
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -43,19 +43,13 @@ class _Parts(NamedTuple):
 
 
 def chunks_of(
-    itemsets: Itemsets,
-    guarantee: DisassociatedKm,
-    most: int,
-    joint: bool,
-    blocks: Codes,
-    report: Report,
+    itemsets: Itemsets, guarantee: DisassociatedKm, most: int, joint: bool, blocks: Codes
 ) -> tuple[ChunkTable, Codes]:
     """Divide rows into clusters, and the occurrences of each cluster into chunks."""
     # ``most``: maximum number of rows of a cluster, unless they
     # are equal. ``joint``: whether clusters may share chunks. ``blocks``: block of each item, or -1.
-    # ``report``: called with the number of new joint clusters. Returns table: the published chunks, in an
-    # order that depends on their content only. Returns groups: the cluster of each row, with the numbers of
-    # the table; -1 for rows without items.
+    # Returns table: the published chunks, in an order that depends on their content only. Returns groups: the
+    # cluster of each row, with the numbers of the table; -1 for rows without items.
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
     filled = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))
@@ -65,7 +59,7 @@ def chunks_of(
     cluster_of = np.empty(len(rows), np.int64)
     cluster_of[rows] = rows_of(starts)
     if joint:
-        _join_clusters(clusters, itemsets.n_items, report)
+        _join_clusters(clusters, itemsets.n_items)
     n, owners = clusters.n_groups, np.asarray(clusters.owner_of).astype(np.int64)
     of_groups = np.asarray(clusters.size)[:n], np.asarray(clusters.parent)[:n]
     found = _Parts(owners, np.asarray(clusters.chunk_of), *of_groups)
@@ -78,12 +72,12 @@ def chunks_of(
 # --- Joint clusters
 
 
-def _join_clusters(groups: Any, n_items: int, report: Report) -> None:
+def _join_clusters(groups: Any, n_items: int) -> None:
     """Join clusters whose term chunks have items in common; these items move to shared chunks."""
     while True:
         order = _by_open_terms(groups, n_items)
         joined = groups.join_neighbours(order)
-        report(joined)
+        count_steps(joined)
         if _FEW * joined < len(order) or not joined:
             break
 
@@ -298,13 +292,7 @@ def disassociate(
 
 
 def decide(
-    columns: ListColumns,
-    report: Report,
-    *,
-    guarantee: DisassociatedKm,
-    max_cluster: int | None,
-    joint: bool,
-    utility: Any,
+    columns: ListColumns, *, guarantee: DisassociatedKm, max_cluster: int | None, joint: bool, utility: Any
 ) -> ListDecision:
     """Decide the chunk of each occurrence."""
     most, hint = 2 * guarantee.k, "pass at least k; the default is 2 k"
@@ -314,7 +302,7 @@ def decide(
     itemsets = columns.itemsets
     blocks = some_blocks(None if utility is None else partition(utility), itemsets.vocabulary)
     check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are not released
-    table, groups = chunks_of(itemsets, guarantee, most, joint, blocks, report)
+    table, groups = chunks_of(itemsets, guarantee, most, joint, blocks)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
     mapping, loss = mapping_table(itemsets, kept), measure_losses(itemsets, table, guarantee.k)
     rows = ListRows(columns, replace(kept, groups=groups), chunks=table)

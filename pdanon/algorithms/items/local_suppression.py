@@ -30,7 +30,6 @@ from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Codes, Floats, Mask, Numbers, mask_at, ranges, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_rows, ranks_of
-from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import Seed, random_generator
 from pdanon.recoding.bounds import bound_deletions
 from pdanon.recoding.decision import ListDecision, decide_lists, labels_to_suppress
@@ -158,7 +157,6 @@ def local_suppression(
 
 def decide(
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: Model,
     weights: Any,
@@ -174,12 +172,12 @@ def decide(
             what, hint = "items are generalized only for KmAnonymity", "leave out the hierarchy"
             raise ParameterError(what, where="hierarchy", got=repr(guarantee), hint=hint)
         price = None if deletion_price is None else check_price(deletion_price, above=1)
-        recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed, report)
+        recoding = _generalize(itemsets, hierarchy, worth, price, guarantee, seed)
     elif deletion_price is not None:
-        recoding = _mix(itemsets, guarantee, worth, check_price(deletion_price), seed, report)
+        recoding = _mix(itemsets, guarantee, worth, check_price(deletion_price), seed)
     else:
         table = LabelTable.of(itemsets, None, worth)
-        recoding = table.recoding(table.search(guarantee, seed, report))
+        recoding = table.recoding(keep_labels(table, guarantee, seed))
     decision = decide_lists(columns, recoding, guarantee)
     if isinstance(guarantee, LmDiversity):
         return decision
@@ -208,10 +206,6 @@ class LabelTable:
         joined = itemsets.recode(sets, pa.array(np.arange(int(sets.max(initial=-1)) + 1)))
         supports = SupportIndex.of(itemsets).singles, SupportIndex.of(joined).singles
         return cls(itemsets, sets, joined, np.bincount(sets, worth * supports[0]) / supports[1])
-
-    def search(self, guarantee: Any, seed: int, report: Report, start: deletions.Start | None = None) -> Mask:
-        """Return whether each label of a row is kept; ``start`` is a release to begin with."""
-        return _keep(self, guarantee, seed, report, start)
 
     def images(self, itemsets: ItemsetTable) -> ItemsetTable:
         """Return the labels of the items of itemsets."""
@@ -258,7 +252,6 @@ def _generalize(
     deletion_price: float | None,
     guarantee: KmAnonymity,
     seed: int,
-    report: Report,
 ) -> Recoding:
     """Move occurrences up a hierarchy, row by row, until no set of up to m labels of a row is rare."""
     tree, leaves = Hierarchy.over(source, itemsets.vocabulary)
@@ -275,7 +268,7 @@ def _generalize(
         price = prices[node_of]
         price *= rows.singles.sum() / max(price @ rows.singles, _TINY)  # 1 on average, as of deletions
         kept = shown.copy()
-        kept[shown] = deletions.protect(deletions.kept_rows(rows, shown), k, guarantee.m, price, seed, report)
+        kept[shown] = deletions.protect(deletions.kept_rows(rows, shown), k, guarantee.m, price, seed)
         if (kept == shown).all():
             break
         rises = (shown & ~kept)[places][place]
@@ -319,31 +312,29 @@ def _steps_up(
     return above, prices * worth
 
 
-def _mix(
-    itemsets: Itemsets, guarantee: Model, worth: Floats | None, price: float, seed: int, report: Report
-) -> Recoding:
+def _mix(itemsets: Itemsets, guarantee: Model, worth: Floats | None, price: float, seed: int) -> Recoding:
     """Return the cheapest of two mixtures, and of both ends: items in safe sets, and items alone."""
     if isinstance(guarantee, LmDiversity):
         what, hint = "items are not joined into sets for LmDiversity", "leave out deletion_price"
         raise ParameterError(what, where="deletion_price", got=repr(guarantee), hint=hint)
     best, least, alone = None, inf, np.arange(itemsets.n_items)
-    for sets in _join_items(itemsets, guarantee, price, seed, report):
+    for sets in _join_items(itemsets, guarantee, price, seed):
         table = LabelTable.of(itemsets, sets, worth)
-        kept = table.search(guarantee, seed, report)
+        kept = keep_labels(table, guarantee, seed)
         cost = table.cost_of_sets(kept) + price * table.cost(kept)
         if cost < least:
             best, least = table.recoding(kept), cost
     table = LabelTable.of(itemsets, alone, worth)
     deleted = bound_deletions(itemsets, guarantee).changed
     if best is None or price * deleted * table.worth.min(initial=1.0) < least:
-        kept = table.search(guarantee, seed, report)
+        kept = keep_labels(table, guarantee, seed)
         if best is None or price * table.cost(kept) <= least:
             return table.recoding(kept)
     return best
 
 
 def _join_items(
-    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, price: float, seed: int, report: Report
+    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, price: float, seed: int
 ) -> Iterator[Numbers]:
     """Return the set of each item, numbered from 0: after annealings at the price, and safe ones."""
     if isinstance(guarantee, KmAnonymity):
@@ -360,31 +351,25 @@ def _join_items(
         margin = k * chance ** np.arange(1, _MARGIN + 1)
         prices = price * np.append(np.arange(k), margin[margin >= _LEAST])
         counted = replace(guarantee, k=len(prices))
-        safe = _safe_sets(itemsets, counted, report)
+        safe = _safe_sets(itemsets, counted)
         if safe is not None:
             search = Refinement(itemsets, safe, counted, loss="balanced", quick=True)
-            yield search.anneal_at(prices, seed, report) if chance else search.lowest_sets()
+            yield search.anneal_at(prices, seed) if chance else search.lowest_sets()
 
 
-def _safe_sets(
-    itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints, report: Report
-) -> Codes | None:
+def _safe_sets(itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints) -> Codes | None:
     """Return the set of each item in the better of the releases of `pcta` and `coat`, if there is one."""
     first, supports = np.arange(itemsets.n_items, dtype=np.int32), SupportIndex.of(itemsets).singles
 
     def loss(sets: Codes) -> float:
         return balanced_loss(sets.astype(np.int64), supports, np.bincount(sets)[sets] > 1, itemsets.n_items)
 
-    tried = (
-        merge_items(itemsets, guarantee, report, first=first, least_first=each) for each in (False, True)
-    )
+    tried = (merge_items(itemsets, guarantee, first=first, least_first=each) for each in (False, True))
     return min((sets for sets, problem in tried if problem is None), key=loss, default=None)
 
 
-def _keep(
-    table: LabelTable, guarantee: Model, seed: int, report: Report, start: deletions.Start | None
-) -> Mask:
-    """Return whether each label of a row is kept."""
+def keep_labels(table: LabelTable, guarantee: Model, seed: int, start: deletions.Start | None = None) -> Mask:
+    """Return whether each label of a row is kept; ``start`` is a release to begin with."""
     itemsets, worth, k = table.joined, table.worth, check_k(guarantee.k)
     rows, places = _distinct_rows(SupportIndex.of(itemsets))
     if start is not None:
@@ -394,14 +379,14 @@ def _keep(
         hidden = guarantee.is_sensitive(itemsets)
         check_diverse(rows.keep_items(~hidden), rows.keep_items(hidden), guarantee.l, itemsets.n_present)
         most = k, guarantee.m, guarantee.l
-        kept = deletions.protect_secrets(rows, *most, hidden, worth, seed, report, start)
+        kept = deletions.protect_secrets(rows, *most, hidden, worth, seed, start)
         kept = deletions.with_single_items(rows, kept, k)
     elif isinstance(guarantee, PrivacyConstraints):
         listed = table.images(constraint_table(guarantee.constraints, table.itemsets))
-        kept = deletions.protect_pairs(rows, k, worth, seed, report, start, listed)
+        kept = deletions.protect_pairs(rows, k, worth, seed, start, listed)
         kept = _break_up_listed(table, guarantee, rows, places, kept)
     else:
-        kept = deletions.protect(rows, k, guarantee.m, worth, seed, report, start)
+        kept = deletions.protect(rows, k, guarantee.m, worth, seed, start)
         kept = deletions.with_single_items(rows, kept, k)
     if not isinstance(guarantee, LmDiversity):  # another row less would make a sensitive item likelier
         kept = deletions.with_enough_emptied(rows, kept, k)
@@ -482,7 +467,6 @@ def _delete_in_class(
     _spare: int,
     k: int,
     m: int | None,
-    report: Report,
     *,
     weights: Numbers | None = None,
     l: int = 1,  # noqa: E741
@@ -497,7 +481,7 @@ def _delete_in_class(
     protect = partial(deletions.protect, rows, k, m)
     if hidden is not None:
         protect = partial(deletions.protect_secrets, rows, k, m, l, hidden)
-    tried = (protect(worth, seed, report) for seed in range(first, first + _TRIES))
+    tried = (protect(worth, seed) for seed in range(first, first + _TRIES))
     kept = min(tried, key=lambda kept: prices[~kept].sum())
     kept = deletions.with_single_items(rows, kept, k)
     if hidden is None:  # another row less would make a sensitive item likelier

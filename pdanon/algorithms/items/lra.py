@@ -27,7 +27,7 @@ from pdanon.itemsets.support import (
     ranks_of,
     support_ranks,
 )
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -98,11 +98,11 @@ def lra(
 
 
 def decide(
-    columns: ListColumns, report: Report, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
+    columns: ListColumns, *, guarantee: KmAnonymity, hierarchy: HierarchyLike, parts: int
 ) -> ListDecision:
     """Decide the node of each item in each part of the rows."""
     check_count(parts, "parts", least=1)
-    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m, report)
+    task = cut_task(columns.itemsets, hierarchy, guarantee.k, guarantee.m)
     part_of_row = divide_rows(task.rows, parts, task.k)
     nodes = _cut_by_parts(task, part_of_row)
     return decide_lists(columns, Recoding.of_cut(nodes, task.tree, part_of_row), guarantee)
@@ -248,7 +248,7 @@ def partition(
 
 def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    index, tree, leaves, k, _, report, *_ = task
+    index, tree, leaves, k, *_ = task
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     silent = silent_rows(rows.lengths, k)
     # A leaf loses nothing.
@@ -261,7 +261,7 @@ def nodes_of(task: CutTask) -> tuple[Codes, Codes]:
         *(weight, tree.depth, ancestors(tree), tree.size),
     )
     parts = search.split()
-    report(int(parts.max(initial=-1)) + 1)
+    count_steps(int(parts.max(initial=-1)) + 1)
     became = np.empty_like(nodes)
     became[rows.order] = np.where(np.repeat(silent, rows.lengths), -1, ~nodes)
     return became, by_first_row(parts)

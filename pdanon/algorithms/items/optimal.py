@@ -25,7 +25,7 @@ from pdanon.itemsets.codes import Codes, Mask, Numbers, Offsets
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import Floats, mask_at, offsets_of, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr, threats_beyond_pairs
-from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
+from pdanon.itemsets.timing import TimeLimitError, count_steps, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -299,7 +299,6 @@ def optimal(
 
 def decide(
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: KmAnonymity,
     hierarchy: HierarchyLike,
@@ -310,7 +309,7 @@ def decide(
     """Decide the node of each item, and bound how much less another decision could lose."""
     seconds = check_seconds(time_limit, zero=True)
     check_flag(suppress, "suppress")
-    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, report, drop=suppress)
+    task, read = started_task(columns.itemsets, hierarchy, guarantee, start, drop=suppress)
     if suppress:
         found, bound = least_scenarios(task, seconds)
         prices = NodePrices.of(task.tree)
@@ -326,7 +325,7 @@ def decide(
 
 def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
     """Find a safe cut with a low loss, and a lower bound on the loss of any safe cut."""
-    tree, k, m, report = task.tree, task.k, task.m, task.report
+    tree, k, m = task.tree, task.k, task.m
     start = task.cut()
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
@@ -338,15 +337,15 @@ def least_cut(task: CutTask, time_limit: float) -> tuple[Cut, int]:
         cut.lift(nodes)
         cut.satisfy_pairs(k, pairs=m != 1)  # no effect, unless rounding in the solver broke a demand
         threats = next(threats_beyond_pairs(cut.index, k, m), None)
-        report(1)
+        count_steps()
         if threats is None:
             break
         demands.append(start.demands(_sample(threats, _SAMPLE), k))
     else:
-        cut.protect(k, m, report)
+        cut.protect(k, m)
     if not solved:
         greedy = start.copy()
-        greedy.protect(k, m, report)
+        greedy.protect(k, m)
         cut = min(cut, greedy, key=lambda safe: safe.loss)
     return cut, bound
 
@@ -432,7 +431,7 @@ class _Search:
         m = self._task.m
         hasty = threats_of_choices = m is None or m > 2  # smaller ones are known at the start
         while self.bound < self.best.cost:
-            self._task.report(1)
+            count_steps()
             shares = packing.relax(seconds_left())
             if shares is None:
                 break

@@ -31,7 +31,6 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Numbers, canonical_rows
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, check_rows
-from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import Seed, check_flag
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -43,19 +42,16 @@ from pdanon.recoding.result import Anonymized
 def merge_items(
     itemsets: Itemsets,
     guarantee: Model,
-    report: Report,
     *,
     first: Codes,
     weights: Numbers | None = None,
     blocks: Numbers | None = None,
-    spare: int = 0,
-    least_first: bool = False,
+    **options: Any,
 ) -> tuple[Codes, InfeasibleError | None]:
     """Merge and suppress items until they satisfy a guarantee, from the sets of an earlier release on."""
-    # ``first`` is the first item of the set of each item there.
+    # ``first`` is the first item of the set of each item there; ``options`` are those of `Clusters`.
     # Returns labels: the set of each item, -1 if it is suppressed. Returns problem: the reason why the
     # guarantee is not reached with ``spare`` suppressed items.
-    options: Any = {"spare": spare, "least_first": least_first, "report": report}
     if isinstance(guarantee, LmDiversity):
         return _merge_known(itemsets, guarantee, weights, blocks, options)
     clusters = clusters_of(SupportIndex.of(itemsets), first, weights, blocks, **options)
@@ -95,7 +91,7 @@ def _merge_known(
         clusters.satisfy_km(k, guarantee.m)
         merged = np.where(hidden, np.int32(-1), labels)
         merged[items] = np.where(clusters.labels < 0, -1, items[clusters.labels])
-        spare = options["spare"] - int(np.count_nonzero(clusters.labels < 0))
+        spare = options.get("spare", 0) - int(np.count_nonzero(clusters.labels < 0))
         sets = DiverseSets(known, secrets, merged, kinds, diversity, itemsets.n_items, spare)
         sets.protect(k, guarantee.m)
         return np.where(hidden, labels, sets.labels), None
@@ -107,7 +103,6 @@ def _merge_known(
 def decide_within_blocks(
     least_first: bool,
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: Model,
     weights: Any,
@@ -133,7 +128,7 @@ def decide_within_blocks(
     steps, block_of = item_weights(weights, order.itemsets), item_blocks(blocks, order.itemsets.vocabulary)
     options: Any = {"weights": steps, "blocks": block_of, "spare": allowed, "least_first": least_first}
     first = started.first(order, block_of)
-    labels, problem = merge_items(order.itemsets, guarantee, report, first=first, **options)
+    labels, problem = merge_items(order.itemsets, guarantee, first=first, **options)
     if problem is None:
         try:
             n_rows = SupportIndex.of(itemsets).n_rows if (labels < 0).any() else itemsets.n_present
@@ -182,13 +177,12 @@ def merge_occurrences(
     spare: int,
     k: int,
     m: int | None,
-    report: Report,
     *,
     least_first: bool,
     weights: Numbers | None = None,
 ) -> Codes:
     """Return the set of each occurrence, -1 where it is suppressed."""
-    state = Clusters(index, weights, blocks, spare=spare, least_first=least_first, report=report)
+    state = Clusters(index, weights, blocks, spare=spare, least_first=least_first)
     state.satisfy_km(k, m)
     return state.labels[index.codes]
 

@@ -25,14 +25,14 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import Seed, check_flag, check_known, list_first, random_generator
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
 
-def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report: Report) -> Codes:
+def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None) -> Codes:
     """Merge sets until no rule is broken."""
     # Rounds alternate two steps. First, sets are merged until known items are in no row or in k, as in
     # `pcta`. Then each breaching itemset of sets gets the cheapest merge of one of its sets, unless an
@@ -40,15 +40,15 @@ def repair_sets(rules: RuleCheck, labels: Codes, weights: Numbers | None, report
     # again. Every round makes a merge, so the rounds end.
     # One set of all items protects the rules. ``labels`` (items,): the smallest item of the
     # set of each public item; -1 for other items. ``weights`` (items,): importance of the items, below 2**16.
-    # ``report``: called with the number of merges. Returns the merged sets, as ``labels``.
-    clusters = clusters_of(rules.index, labels, weights, report=report)
+    # Returns the merged sets, as ``labels``.
+    clusters = clusters_of(rules.index, labels, weights)
     while True:
         rules.hide(clusters, labels)
         merged = np.where(labels >= 0, clusters.labels[labels], np.int32(-1))
         breached = rules.breached(merged)
         if not len(breached):
             return merged
-        report(clusters.coarsen_each(breached))
+        count_steps(clusters.coarsen_each(breached))
 
 
 # --- Bisection: split a partition of items while all rules stay protected
@@ -85,20 +85,19 @@ class Bisection:
         """Return whether one set of all items protects the rules."""
         return self.rules.holds(self.labels, self._root)
 
-    def split(self, report: Report) -> None:
+    def split(self) -> None:
         """Split sets until the rules allow no more; the set that loses most is next."""
         # The kernel `bisect` splits a set in two. If a rule forbids that, the set waits until no other set
         # can be split. Then single items are taken out where the rules allow it, those that lose most alone
         # first. The rest is tried again.
-        # ``report``: called for each split that was tried.
         queue = [_Waiting(False, *self._loss(self._root), self._root)]
         while queue:
             is_stuck, _, _, whole = heappop(queue)
-            parts = self._take_out_items(whole, report) if is_stuck else self._in_two(whole)
+            parts = self._take_out_items(whole) if is_stuck else self._in_two(whole)
             for each in parts:
                 if len(each.items) > 1:
                     heappush(queue, _Waiting(each is whole, *self._loss(each), each))
-            report(1)
+            count_steps()
 
     def _loss(self, one: ItemSet) -> tuple[int, int]:
         """Return the sort key of a set: the largest loss first, then the smallest item."""
@@ -118,7 +117,7 @@ class Bisection:
         parts = tuple(ItemSet(whole.items[own], whole.rows[(in_parts & bit) > 0]) for own, bit in sides)
         return parts if self._accept(whole, parts) else (whole,)
 
-    def _take_out_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
+    def _take_out_items(self, whole: ItemSet) -> tuple[ItemSet, ...]:
         """Take out single items where the rules allow it; return the rest, or nothing if none was taken."""
         losses = self._weights[whole.items] * self._index.singles[whole.items]
         rest = whole
@@ -127,7 +126,7 @@ class Bisection:
             parts = tuple(ItemSet(each, rows_of(self._index, each)) for each in (np.array([item]), others))
             if len(others) > 0 and self._accept(rest, parts):
                 rest = parts[1]
-            report(1)
+            count_steps()
         return () if rest is whole else (rest,)
 
     def _accept(self, whole: ItemSet, parts: tuple[ItemSet, ...]) -> bool:
@@ -255,7 +254,6 @@ def ps_rules(
 
 def decide(
     columns: ListColumns,
-    report: Report,
     *,
     guarantee: PSRules,
     suppress: bool,
@@ -277,10 +275,10 @@ def decide(
         sets = _one_set(rule_check.without(suppressed), ~rule_check.is_sensitive, importance)
         assert sets is not None
     if share is None:
-        sets.split(report)
+        sets.split()
         labels = sets.labels
     else:
-        labels = repair_sets(sets.rules, _split_in_sample(sets, share, rng, report), importance, report)
+        labels = repair_sets(sets.rules, _split_in_sample(sets, share, rng), importance)
     labels = np.where(rule_check.is_sensitive | (labels < 0), np.arange(len(labels), dtype=np.int32), labels)
     recoding = Recoding.of_clusters(np.where(suppressed, np.int32(-1), labels), itemsets)
     return decide_lists(columns, recoding, guarantee, {"rules": guarantee.rules})
@@ -337,14 +335,14 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> Mask:
     return found
 
 
-def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator, report: Report) -> Codes:
+def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator) -> Codes:
     """Split the sets by a sample of the rows, and return the labels."""
     index = sets.rules.index
     weights = rng.binomial(index.weights, float(share))  # an index row stands for equal rows
     rows = SupportIndex(index.codes, index.offsets, index.n_items, weights).within(weights > 0)
     sampled = sets.among(rows, ceil(sets.rules.k * share))
     if sampled.is_protected():
-        sampled.split(report)
+        sampled.split()
     return sampled.labels
 
 

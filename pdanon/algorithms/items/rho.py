@@ -41,7 +41,7 @@ from pdanon.itemsets.support import (
     search_bound,
 )
 from pdanon.itemsets.threads import many_parts, search
-from pdanon.itemsets.timing import Report, check_time, halt_flag
+from pdanon.itemsets.timing import check_time, count_steps, halt_flag
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.decision import ListDecision, decide_lists
 from pdanon.recoding.recoding import Recoding
@@ -71,10 +71,8 @@ class Suppression:
     # The label with the most rules for its loss comes first (ties: more rules, labels that are not sensitive,
     # their order). In the end, labels return if all listed rules with them have another suppressed label.
 
-    def __init__(
-        self, rows: SupportIndex, search: RuleSearch, demand: Demand, losses: Numbers, report: Report
-    ) -> None:
-        self._rows, self._demand, self._losses, self._report = rows, demand, losses, report
+    def __init__(self, rows: SupportIndex, search: RuleSearch, demand: Demand, losses: Numbers) -> None:
+        self._rows, self._demand, self._losses = rows, demand, losses
         self._known = [no_itemsets()]  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
         self.m = self._suppress(search, demand.may_go)
@@ -104,7 +102,7 @@ class Suppression:
             if len(rules):
                 self._remove_rules(rules, among)
                 search = search.keep(self.kept)
-            self._report(1)
+            count_steps()
             size += 1
         return demand.m
 
@@ -116,7 +114,7 @@ class Suppression:
             if not len(found):
                 return None if m is None else max(m, done)
             self._remove_rules(found.rules(), among)
-            self._report(1)
+            count_steps()
 
     def _remove_rules(self, rules: ItemsetTable, among: Mask) -> None:
         """Suppress a label of each rule of published rows, one of ``among`` if the rule has any."""
@@ -145,7 +143,7 @@ class Suppression:
 
 
 def least_suppression(
-    rows: SupportIndex, demand: Demand, losses: Numbers, report: Report, also: Mask | None = None
+    rows: SupportIndex, demand: Demand, losses: Numbers, also: Mask | None = None
 ) -> Suppression:
     """Return the best suppression: of any labels, of sensitive ones, or of sensitive ones with others."""
     wider = demand.hidden if also is None else demand.hidden | (also & demand.may_go)
@@ -158,7 +156,7 @@ def least_suppression(
     found: list[Suppression] = []
     for scope in scopes:
         if not found or not found[0].kept.all():  # otherwise there is nothing to suppress
-            found.append(Suppression(rows, search, replace(demand, may_go=scope), losses, report))
+            found.append(Suppression(rows, search, replace(demand, may_go=scope), losses))
     return min(found, key=lambda each: (proof_order(each.m), each.loss))
 
 
@@ -362,14 +360,12 @@ def suppress_control(
     return SUPPRESS_CONTROL.release(locals())
 
 
-def decide_suppression(
-    columns: ListColumns, report: Report, *, guarantee: RhoUncertainty, scope: Scope
-) -> ListDecision:
+def decide_suppression(columns: ListColumns, *, guarantee: RhoUncertainty, scope: Scope) -> ListDecision:
     """Decide which items are suppressed."""
     itemsets = columns.itemsets
     rows = SupportIndex.of(itemsets)
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)
-    found = least_suppression(rows, demand, rows.singles, report)
+    found = least_suppression(rows, demand, rows.singles)
     proven = replace(guarantee, m=found.m)
     return decide_lists(columns, Recoding.of_suppressed(~found.kept, itemsets), proven)
 
@@ -420,16 +416,9 @@ class Expansion:
     """A cut of a hierarchy, with suppressed nodes and suppressed sensitive items."""
 
     def __init__(
-        self,
-        index: SupportIndex,
-        tree: Hierarchy,
-        leaves: Codes,
-        n_leaves: int,
-        demand: Demand,
-        report: Report,
+        self, index: SupportIndex, tree: Hierarchy, leaves: Codes, n_leaves: int, demand: Demand
     ) -> None:
         self._index, self._tree, self._leaves, self._demand = index.distinct(), tree, leaves, demand
-        self._report = report
         self._is_public = ~demand.hidden[leaves]
         public = np.flatnonzero(self._is_public).astype(np.int32)
         self._in_order = public[np.argsort(leaves[public], kind="stable")]  # in the order of the leaves
@@ -462,7 +451,7 @@ class Expansion:
     def suppress(self) -> Published:
         """Choose what is suppressed in the cut, for rules of all sizes; at first, the leaves."""
         rows = self._index.recode(self._nodes, self._tree.n_nodes)
-        found = least_suppression(rows, self._demand, self._losses, self._report, also=self._gone)
+        found = least_suppression(rows, self._demand, self._losses, also=self._gone)
         self._gone = ~found.kept
         self._turn += 1
         loss = int(self._ncp[np.unique(self._nodes)].sum()) + found.loss
@@ -527,7 +516,7 @@ class Expansion:
         self._gone[node] = False
         self._gone[step.gone] = True
         self._turn += 1
-        self._report(1)
+        count_steps()
 
     def _find_suppressed(self, items: Codes, became: Codes) -> Codes:
         """Return what is suppressed so that items can become other nodes."""
@@ -644,12 +633,7 @@ def td_control(
 
 
 def decide_nodes(
-    columns: ListColumns,
-    report: Report,
-    *,
-    guarantee: RhoUncertainty,
-    hierarchy: HierarchyLike,
-    scope: Scope,
+    columns: ListColumns, *, guarantee: RhoUncertainty, hierarchy: HierarchyLike, scope: Scope
 ) -> ListDecision:
     """Decide the node of each item, sensitive or not."""
     itemsets = columns.itemsets
@@ -657,7 +641,7 @@ def decide_nodes(
     tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     is_sensitive = mask_at(tree.n_nodes, leaves[hidden])
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
-    search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand, report)
+    search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand)
     at_leaves = search.suppress()
     found = at_leaves, search.descend(), search.suppress_sensitive()
     best = min(found, key=lambda each: each.rank)

@@ -23,7 +23,7 @@ from pdanon.itemsets.codes import Mask, Numbers
 from pdanon.itemsets.encoded_columns import ListColumns
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import SupportIndex, check_rows
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.recoding.decision import ListDecision, decide_lists, with_enough_emptied
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
@@ -156,7 +156,7 @@ def suppress_to_k(
     return SUPPRESS_TO_K.release(locals())
 
 
-def decide_to_k(columns: ListColumns, report: Report, *, guarantee: PublicK) -> ListDecision:
+def decide_to_k(columns: ListColumns, *, guarantee: PublicK) -> ListDecision:
     """Decide which items are suppressed."""
     is_public = named_items(columns.itemsets, guarantee.public)
     parts = PublicAndPrivate.within(columns, ~is_public)
@@ -165,7 +165,7 @@ def decide_to_k(columns: ListColumns, report: Report, *, guarantee: PublicK) -> 
     # A stable sort: ties keep the item order.
     order = numbers[np.argsort(-parts.index.singles[numbers], kind="stable")]
     released = _release_items(order, parts.index, guarantee.k)
-    report(len(numbers))
+    count_steps(len(numbers))
     return decide_suppressed(parts, ~parts.is_private & ~released, guarantee)
 
 
@@ -261,12 +261,12 @@ def suppress_public(
     return SUPPRESS_PUBLIC.release(locals())
 
 
-def decide_all(columns: ListColumns, report: Report, *, guarantee: Coherence) -> ListDecision:
+def decide_all(columns: ListColumns, *, guarantee: Coherence) -> ListDecision:
     """Decide which items are suppressed: all public items."""
     parts = PublicAndPrivate.of(columns, guarantee.private)
     check_coherent_without_public(parts, guarantee)
     suppressed = ~parts.is_private
-    report(int(suppressed.sum()))
+    count_steps(int(suppressed.sum()))
     return decide_suppressed(parts, suppressed, guarantee)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items.local_suppression import LabelTable
+from pdanon.algorithms.items.local_suppression import LabelTable, keep_labels
 from pdanon.algorithms.refinement.nodes import check_mapping, mapped_items
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.states.deletions import Start
@@ -15,7 +15,15 @@ from pdanon.algorithms.weights import importance
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import Mask, Numbers, find_numbers, mask_at
-from pdanon.itemsets.timing import Clock, TimedSearch, TimeLimitError, limit_time, part_done
+from pdanon.itemsets.timing import (
+    COUNTER,
+    Clock,
+    TimedSearch,
+    TimeLimitError,
+    assigned,
+    limit_time,
+    part_done,
+)
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized, other_frame
 
@@ -57,9 +65,8 @@ class DeletionRefinement(TimedSearch):
         start = Start(self.best, 2 << again, 1.0 if hot else _COOL)
         left = np.inf if self.clock.limit is None else self.clock.limit - self.clock.passed
         try:
-            with limit_time(left):
-                seed = self._seed + self._round
-                kept = self._table.search(self._guarantee, seed, lambda _: part_done(), start)
+            with limit_time(left), assigned(COUNTER, part_done):
+                kept = keep_labels(self._table, self._guarantee, self._seed + self._round, start)
         except TimeLimitError:
             return
         if self.is_lowest(self._table.cost(kept)):

@@ -44,7 +44,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Mask, offsets_of, to_numpy
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.threads import Share
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import check_count, random_generator
 from pdanon.recoding.counts import is_nearly_all
 from pdanon.recoding.decision import Decision
@@ -181,7 +181,7 @@ class Region:
             _lost_classes(decision.rows.classes, itemsets.rows, suppressed, data.guarantee.k),
         )
 
-    def clear(self, lost: frozenset[tuple[str, ...]], report: Report) -> RegionFacts | None:
+    def clear(self, lost: frozenset[tuple[str, ...]]) -> RegionFacts | None:
         """Suppress all items of some classes, and write the region again; None if it has none of them."""
         block, (groups, numbers) = self.open(), self.kept(2)
         classes = Classes.of_members(block.table, groups)
@@ -189,7 +189,7 @@ class Region:
         shown = cleared[classes.of_row[block.transactions.itemsets.rows]] & (numbers >= 0)
         if not shown.any():
             return None
-        report(1)
+        count_steps()
         return self.close(block, groups, np.where(shown, np.int32(-1), numbers))
 
 
@@ -225,21 +225,21 @@ class RelationalRegion:
     form: Formation
     storage: Storage | None = None  # the rows, and the place of their release
 
-    def decide(self, rng: np.random.Generator, report: Report) -> RegionFacts:
+    def decide(self, rng: np.random.Generator) -> RegionFacts:
         """Form the classes, and write the released rows."""
         assert self.storage is not None
         table = replace(self.table, codes=read_region(self.storage.read(), None)[0])
-        classes, released, loss = self.publish(table, rng, report)
+        classes, released, loss = self.publish(table, rng)
         self.storage.write("released", released)
         self.storage.write("losses", part_losses_of_rows(loss, table.n_rows))
         return RegionFacts(len(classes))
 
     def publish(
-        self, table: QuasiTable, rng: np.random.Generator, report: Report
+        self, table: QuasiTable, rng: np.random.Generator
     ) -> tuple[Classes, pa.Table, pd.Series[float]]:
         """Form classes; return also the published values and the losses."""
         k, quasi = self.guarantee.k, [*map(str, self.guarantee.quasi)]
-        classes, loss = form_classes(self.form, table, k, self.share, rng, report)
+        classes, loss = form_classes(self.form, table, k, self.share, rng)
         published = with_classes(pd.DataFrame(table.codes, columns=quasi), table, classes)
         return classes, _to_table(published), loss
 
@@ -348,7 +348,7 @@ class ReleasedTable:
 
 
 def decide_table(
-    rows: TableRows, name: str, given: Mapping[str, Any], share: Share, report: Report
+    rows: TableRows, name: str, given: Mapping[str, Any], share: Share
 ) -> Decision[ReleasedTable]:
     """Decide for the rows of a table outside memory."""
     # ``share`` applies a function to each region, where its rows are. Regions differ only in their storage.
@@ -361,7 +361,7 @@ def decide_table(
     asked["block_rows"] = check_count(most, "block_rows", least=2 * check_k(asked["k"]), hint=hint)
     if record.recodes == "both":
         return _decide_both(rows, record, asked, share)
-    return _decide_quasi(rows, record, asked, share, report)
+    return _decide_quasi(rows, record, asked, share)
 
 
 def _decide_both(
@@ -430,7 +430,7 @@ def _join_known(known: Sequence[Any]) -> Any:
 
 
 def _decide_quasi(
-    rows: TableRows, record: Algorithm, asked: Parameters, share: Share, report: Report
+    rows: TableRows, record: Algorithm, asked: Parameters, share: Share
 ) -> Decision[ReleasedTable]:
     """Decide for quasi-identifiers: by region, or for distinct values if these are published equally."""
     guarantee = KAnonymity(asked["k"], quasi=quasi_names(asked["quasi"]))
@@ -448,7 +448,7 @@ def _decide_quasi(
             raise ParameterError("the columns have too many combinations of values", where="quasi", hint=hint)
         histogram = rows.merge(Histogram.of, Histogram.merge, encoder)
         own = replace(table, codes=histogram.combinations(), counts=histogram.rows)
-        _, published, loss = region.publish(own, rng, report)
+        _, published, loss = region.publish(own, rng)
         released = rows.publish_values(encoder, histogram, published)
     else:
         _, times = cut_table(rows, encoder, most)

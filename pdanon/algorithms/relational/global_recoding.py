@@ -22,7 +22,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Mask, Numbers
 from pdanon.itemsets.lists import mask_at, sums
 from pdanon.itemsets.memory import require_memory
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.recoding.result import Anonymized
 
 # --- Incognito: one level of generalization for each column, the best of all k-anonymous combinations
@@ -99,7 +99,7 @@ def incognito(
 
 
 @by_value
-def choose_levels(data: Combinations, report: Report) -> Classes:
+def choose_levels(data: Combinations) -> Classes:
     """Choose the level of each column as `incognito` does."""
     ladders = [ladder(each) for each in data.table.attributes]
     n_combinations = prod(len(ladder) + 1 for ladder in ladders)  # + 1: the column is left out
@@ -110,13 +110,13 @@ def choose_levels(data: Combinations, report: Report) -> Classes:
             got=f"{len(ladders)} columns, {n_combinations:.2g} combinations",
             hint="pass fewer columns, hierarchies of fewer levels, or use mondrian or top_down",
         )
-    levels = best_levels(data, ladders, report)
+    levels = best_levels(data, ladders)
     classes = data.publish([column[level] for column, level in zip(ladders, levels, strict=True)])
     assert classes is not None  # `best_levels` only returns levels that can be published
     return classes
 
 
-def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report) -> Levels:
+def best_levels(data: Combinations, ladders: list[list[Numbers]]) -> Levels:
     """Return the levels of least NCP, given the nodes of each level."""
     n_levels = [len(column) for column in ladders]
     n_bytes = _NUMBER * len(data.weights) * sum(n_levels) + (_TUPLE + _NUMBER * len(ladders)) * prod(n_levels)
@@ -133,7 +133,7 @@ def best_levels(data: Combinations, ladders: list[list[Numbers]], report: Report
                 _is_possible(subset, levels, possible) and data.can_suppress(chosen)
             ):
                 found.add(levels)
-        report(1)
+        count_steps()
     generalized = [
         [int(data.weights @ each.taxonomy.penalties[nodes]) for nodes in column]
         for each, column in zip(data.table.attributes, keys, strict=True)
@@ -256,22 +256,22 @@ def full_subtree(
 
 
 @by_value
-def raise_groups(data: Combinations, report: Report) -> Classes:
+def raise_groups(data: Combinations) -> Classes:
     """Choose the cut of each hierarchy as `full_subtree` does."""
     allowed = [data._replace(most=most) for most in sorted({0, data.most})]
-    return min((found for each in allowed for found in _releases(each, report)), key=lambda each: each.loss)
+    return min((found for each in allowed for found in _releases(each)), key=lambda each: each.loss)
 
 
-def _releases(data: Combinations, report: Report) -> list[Classes]:
+def _releases(data: Combinations) -> list[Classes]:
     """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
     cuts = [
         _necessary_cut(each.taxonomy, codes, data.weights, data.k, data.most)
         for each, codes in data.table.columns()
     ]
-    starts = [(cuts, _raise(cuts, data, report))]
+    starts = [(cuts, _raise(cuts, data))]
     ladders = [ladder(each) for each in data.table.attributes]
     if prod(map(len, ladders)) <= _FEW:
-        starts.append(_levels(ladders, best_levels(data, ladders, report)))
+        starts.append(_levels(ladders, best_levels(data, ladders)))
     found = []
     for cuts, steps in starts:
         before = data.publish(cuts)
@@ -306,7 +306,7 @@ def _take_back(cuts: list[Numbers], steps: list[Step], data: Combinations) -> No
                 least = now
 
 
-def _raise(cuts: list[Numbers], data: Combinations, report: Report) -> list[Step]:
+def _raise(cuts: list[Numbers], data: Combinations) -> list[Step]:
     """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
     taxonomies = [each.taxonomy for each in data.table.attributes]
     keys, weights, k = data.keys(cuts), data.weights, data.k
@@ -328,7 +328,7 @@ def _raise(cuts: list[Numbers], data: Combinations, report: Report) -> list[Step
         steps.append((place, node, values, cut[values]))
         cut[values] = node
         key[(key >= node) & (key < last)] = node
-        report(1)
+        count_steps()
 
 
 def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, allowed: int) -> Numbers:
@@ -457,9 +457,9 @@ def top_down(
 
 
 @by_value
-def specialize(data: Combinations, report: Report) -> Classes:
+def specialize(data: Combinations) -> Classes:
     """Choose the values to separate as `top_down` does."""
-    found = [data.publish(_groups(data, allowed, report)) for allowed in sorted({0, data.most})]
+    found = [data.publish(_groups(data, allowed)) for allowed in sorted({0, data.most})]
     return min((each for each in found if each is not None), key=lambda each: each.loss)
 
 
@@ -484,7 +484,7 @@ class _Step(NamedTuple):
     gone: Mask
 
 
-def _groups(data: Combinations, left: int, report: Report) -> list[Numbers]:
+def _groups(data: Combinations, left: int) -> list[Numbers]:
     """Return the group of each value, for this many suppressed rows."""
     attributes, tuples = zip(*data.table.columns(), strict=True)
     rows = _Rows([*tuples], data.weights, np.zeros(len(data.weights), np.int64))
@@ -520,7 +520,7 @@ def _groups(data: Combinations, left: int, report: Report) -> list[Numbers]:
         rows = rows.take(kept)
         classes = group_rows([rows.classes, groups[place][rows.tuples[place]]], len(rows.weights))
         rows = rows._replace(classes=classes)
-        report(1)
+        count_steps()
     return groups
 
 

@@ -19,7 +19,7 @@ from pdanon.algorithms.relational.quasi import (
 from pdanon.guarantees import KAnonymity
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Numbers
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import Seed
 from pdanon.recoding.result import Anonymized
 
@@ -82,7 +82,7 @@ def mondrian(
     return release_classes(MONDRIAN, locals())
 
 
-def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
+def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, most: int) -> Classes:
     """Cut the boxes as `mondrian` does; nothing is random."""
     groups = np.zeros(table.n_rows, np.int64)
     waiting, n_groups = [np.arange(table.n_rows)], 0
@@ -93,7 +93,7 @@ def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Repor
         if not parts:
             groups[rows] = n_groups
             n_groups += 1
-            report(1)
+            count_steps()
     return trim_groups(table, groups, k, most)
 
 
@@ -196,14 +196,14 @@ def cluster(
     return release_classes(CLUSTER, locals())
 
 
-def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
+def form_clusters(table: QuasiTable, k: int, rng: np.random.Generator, most: int) -> Classes:
     """Form the clusters of `cluster`."""
     kinds, combinations = table.distinct()
     nearest, starts, clusters = row_clusters.NearestRows(combinations.codes, kinds), table.starts, []
     for n_left in range(table.n_rows, k - 1, -k):
         seed = nearest.row_at(int(rng.integers(n_left)))
         clusters.append(nearest.take(seed, table.tables_of(np.array([seed])), starts, k))
-        report(1)
+        count_steps()
     return trim_groups(table, join_nearest(table, clusters, nearest.left), k, most)
 
 
@@ -276,7 +276,7 @@ def k_member(
     return release_classes(K_MEMBER, locals())
 
 
-def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
+def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, most: int) -> Classes:
     """Grow the clusters of `k_member`."""
     measured = table.by_height()
     left, clusters = np.arange(table.n_rows), []
@@ -291,7 +291,7 @@ def grow_members(table: QuasiTable, k: int, rng: np.random.Generator, report: Re
         clusters.append(members)
         if len(left):
             place = int(np.argmax(measured.losses_with_each(members[:1], left)))
-        report(1)
+        count_steps()
     groups = join_nearest(measured, clusters, left, of_all=True)
     return trim_groups(table, groups, k, most)
 

@@ -31,7 +31,7 @@ from pdanon.itemsets.columns import added_label, quasi_names, release_copy, with
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import sums
 from pdanon.itemsets.support import check_rows
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.recoding import Recoding
@@ -82,13 +82,13 @@ class Combinations(NamedTuple):
         return None if gone is None else Classes.of_values(self.table, cuts, gone)
 
 
-def by_value(choose: Callable[[Combinations, Report], Classes]) -> Formation:
+def by_value(choose: Callable[[Combinations], Classes]) -> Formation:
     """Form classes of the distinct combinations of values; nothing is random."""
 
     @wraps(choose)
-    def form(table: QuasiTable, k: int, rng: np.random.Generator, report: Report, most: int) -> Classes:
+    def form(table: QuasiTable, k: int, rng: np.random.Generator, most: int) -> Classes:
         groups, distinct = table.distinct()
-        classes = choose(Combinations(distinct, k, most), report)
+        classes = choose(Combinations(distinct, k, most))
         return replace(classes, of_row=classes.of_row[groups], weights=table.weights)
 
     return form
@@ -184,8 +184,8 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
 
     def decide() -> Decision[ClassRows]:
         rng = random_generator(chance.get("random_state"))
-        with progress_bar(record.name, "steps") as report:
-            classes, loss = form_classes(form, table, guarantee.k, share, rng, report)
+        with progress_bar(record.name, "steps"):
+            classes, loss = form_classes(form, table, guarantee.k, share, rng)
         rows = ClassRows(table, classes, classes.of_row)
         return Decision(rows, guarantee, no_items(), loss, parameters)
 
@@ -193,13 +193,13 @@ def release_classes(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymiz
 
 
 def form_classes(
-    form: Formation, table: QuasiTable, k: int, share: Fraction, rng: np.random.Generator, report: Report
+    form: Formation, table: QuasiTable, k: int, share: Fraction, rng: np.random.Generator
 ) -> tuple[Classes, pd.Series[float]]:
     """Form classes, with up to a share of suppressed rows, and return them with their losses."""
     # No row is suppressed if fewer than k are allowed to be.
     n_rows = int(table.weights.sum())
     most = int(share * n_rows)
-    classes = form(table, k, rng, report, most if most >= k else 0)
+    classes = form(table, k, rng, most if most >= k else 0)
     loss = {"NCP_relational": classes.ncp}
     if share:
         loss["suppressed_rows"] = classes.suppressed / max(n_rows, 1)

@@ -39,7 +39,6 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import QUASI_HINT, object_items, offsets_of, sums
 from pdanon.itemsets.memory import require_memory
 from pdanon.itemsets.table_hints import text_hint
-from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import is_integer, is_number
 
 _BYTES = 48  # per row, that each algorithm needs for classes
@@ -479,8 +478,8 @@ class Classes:
         return len(self.cells[0].numbers)
 
 
-# Forms classes of k rows, given a generator, a progress report and an upper bound on suppressed rows.
-Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Report, int], Classes]
+# Forms classes of k rows, given a generator and an upper bound on suppressed rows.
+Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, int], Classes]
 
 
 def group_rows(keys: Iterable[NDArray[Any]], n_rows: int) -> Numbers:

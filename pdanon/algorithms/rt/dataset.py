@@ -38,7 +38,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import mask_at, offsets_of
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.threads import Share, sharing
-from pdanon.itemsets.timing import SETTINGS, Report, progress_bar
+from pdanon.itemsets.timing import SETTINGS, count_steps, progress_bar
 from pdanon.itemsets.validation import check_count, check_known, random_generator
 from pdanon.recoding.decision import Decision, labels_to_suppress
 from pdanon.recoding.loss import joint_loss, with_measure
@@ -91,16 +91,16 @@ class Block:
         hint = "a block is cut in two, and each half needs k rows"
         return cut_evenly(self.table, check_count(block_rows, "block_rows", least=2 * self.k, hint=hint))
 
-    def groups(self, cluster: str, rng: np.random.Generator, report: Report) -> Numbers:
+    def groups(self, cluster: str, rng: np.random.Generator) -> Numbers:
         """Form small clusters of rows with similar quasi-identifiers, by the algorithm ``cluster``."""
-        return _formations()[cluster](self.table, self.k, rng, report, 0).of_row
+        return _formations()[cluster](self.table, self.k, rng, 0).of_row
 
-    def protect(self, groups: Numbers, report: Report) -> Codes:
+    def protect(self, groups: Numbers) -> Codes:
         """Anonymize the items of each cluster; return the new number of each occurrence."""
         decided = []
         for rows in split_groups(groups):
             decided.append(self.transactions.protect(rows))
-            report(1)
+            count_steps()
         return self.transactions.join(decided)
 
     def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
@@ -263,13 +263,13 @@ class Dataset:
         return Block(self.guarantee.k, self.table, self.transactions)
 
     def decide_blocks(
-        self, decide: Callable[[Parts], Decided], report: Report, block_rows: int | None
+        self, decide: Callable[[Parts], Decided], block_rows: int | None
     ) -> tuple[Decided, tuple[Numbers, Codes]]:
         """Decide block by block; also return the cluster of each row, and the number of each occurrence."""
         whole = self.whole
         blocks = whole.cut(block_rows)
         parts = [whole.take(rows) for rows in blocks] if len(blocks) > 1 else [whole]
-        with sharing(SETTINGS["processes"] if len(blocks) > 1 else 1, report) as share:
+        with sharing(SETTINGS["processes"] if len(blocks) > 1 else 1) as share:
             found = decide(Parts(parts, whole.table, share))
         return found, whole.join_blocks(blocks, found.parts)
 
@@ -385,8 +385,8 @@ def release_clusters(record: Algorithm, arguments: Mapping[str, Any]) -> Anonymi
     decide_parts = partial(record.parts, **options)
 
     def decide() -> Decision[ClassRows]:
-        with progress_bar(record.name, "steps") as report:
-            found, clusters = data.decide_blocks(decide_parts, report, given.get("block_rows"))
+        with progress_bar(record.name, "steps"):
+            found, clusters = data.decide_blocks(decide_parts, given.get("block_rows"))
         made = data.decision(*clusters, {"algorithm": record.name, **data.parameters, **given}, found.steps)
         return replace(made, loss=found.with_rum(made.loss))
 

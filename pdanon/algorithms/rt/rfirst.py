@@ -18,7 +18,6 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import ItemLimit
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import Seed, check_count
 from pdanon.recoding.result import Anonymized
 
@@ -93,10 +92,10 @@ def decide_rfirst(parts: Parts, *, cluster: str, random_state: Any) -> Decided:
     return Decided(parts.share(partial(_anonymize_clusters, cluster), parts.parts, rngs))
 
 
-def _anonymize_clusters(cluster: str, part: Part, rng: np.random.Generator, report: Report) -> Any:
+def _anonymize_clusters(cluster: str, part: Part, rng: np.random.Generator) -> Any:
     block = part.open()
-    groups = block.groups(cluster, rng, report)
-    return part.close(block, groups, block.protect(groups, report))
+    groups = block.groups(cluster, rng)
+    return part.close(block, groups, block.protect(groups))
 
 
 RFIRST = Algorithm(
@@ -180,11 +179,11 @@ def decide_tfirst(rows: Parts, *, parts: int) -> Decided:
     return Decided(rows.share(_anonymize_parts, rows.parts, counts))
 
 
-def _anonymize_parts(part: Part, n_parts: int, report: Report) -> Any:
+def _anonymize_parts(part: Part, n_parts: int) -> Any:
     block = part.open()
     index = SupportIndex.of(block.transactions.itemsets)
     groups = divide_rows(index, n_parts, block.k).astype(np.int64)
-    return part.close(block, groups, block.protect(groups, report))
+    return part.close(block, groups, block.protect(groups))
 
 
 TFIRST = Algorithm(tfirst, (KKm, KLm), recodes="both", parts=decide_tfirst)

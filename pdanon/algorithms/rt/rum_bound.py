@@ -31,7 +31,7 @@ from pdanon.guarantees.parameters import ItemLimit, check_share
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Mask, Numbers
 from pdanon.itemsets.lists import Floats, offsets_of
-from pdanon.itemsets.timing import Report
+from pdanon.itemsets.timing import count_steps
 from pdanon.itemsets.validation import Seed, find_name
 from pdanon.recoding.result import Anonymized
 
@@ -386,27 +386,23 @@ def decide_rum_bound(
     return Decided([closed for closed, _ in found], steps, measure.name)
 
 
-def _form(
-    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
-) -> tuple[Any, int, int]:
+def _form(cluster: str, rum: Rum, part: Part, rng: np.random.Generator) -> tuple[Any, int, int]:
     """Form the first clusters of a block; return them as `Part.keep` does, their number, and their loss."""
     block = part.open()
-    groups = block.groups(cluster, rng, report)
+    groups = block.groups(cluster, rng)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     return part.keep(groups), len(merging), merging.total
 
 
-def _anonymize(
-    merge: str, rum: Rum, part: Part, known: Any, most: int, report: Report
-) -> tuple[Any, Numbers]:
+def _anonymize(merge: str, rum: Rum, part: Part, known: Any, most: int) -> tuple[Any, Numbers]:
     """Merge the first clusters of a block."""
     block, (groups,) = part.open(), part.kept(known)
     merging = Merging(block.table, groups, block.transactions.known, rum)
     totals = [merging.total]
     while merge_next(merging, most, merge, block.transactions.compared):
         totals.append(merging.total)
-        report(1)
-    numbers = block.protect(merging.groups, report)
+        count_steps()
+    numbers = block.protect(merging.groups)
     return part.close(block, merging.groups, numbers), np.diff(totals)
 
 
@@ -538,12 +534,10 @@ class _Merged(NamedTuple):
     least: float | None
 
 
-def _start(
-    cluster: str, rum: Rum, part: Part, rng: np.random.Generator, report: Report
-) -> tuple[Any, float, int]:
+def _start(cluster: str, rum: Rum, part: Part, rng: np.random.Generator) -> tuple[Any, float, int]:
     """Form the first clusters of a part, and anonymize their transactions."""
     block = part.open()
-    groups, transactions = block.groups(cluster, rng, report), block.transactions
+    groups, transactions = block.groups(cluster, rng), block.transactions
     merging = Merging(block.table, groups, transactions.known, rum)
     decided = [transactions.protect(rows) for rows in merging.rows]
     lost = sum(transactions.loss(*each) for each in decided)
@@ -569,7 +563,7 @@ def allowed_losses(lost: Sequence[float], most: Sequence[int], bound: Fraction) 
     return [min(own, level * maximum) for own, maximum in zip(losses, most, strict=True)]
 
 
-def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction, report: Report) -> _Merged:
+def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction) -> _Merged:
     """Merge the first clusters of a part until its transactions keep their bound."""
     # Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep
     # the bound, and after the last merge.
@@ -600,7 +594,7 @@ def _merge_until(merge: str, rum: Rum, part: Part, known: Any, allowed: Fraction
         decided[kept] = transactions.protect(merging.rows_of(kept))
         weighed[kept] = _weigh(transactions, *decided[kept])
         del decided[last], weighed[last]
-        report(1)
+        count_steps()
 
 
 def _weigh(transactions: TransactionSide, places: Numbers, numbers: Codes) -> tuple[float, bool]:

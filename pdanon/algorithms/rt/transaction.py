@@ -32,7 +32,7 @@ from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import distinct, sums
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import Clock, report_nothing
+from pdanon.itemsets.timing import Clock, call_uncounted
 from pdanon.itemsets.validation import check_count, check_flag, check_known, describe, find_name, quote_word
 from pdanon.recoding.decision import labels_to_suppress
 
@@ -371,7 +371,7 @@ class TransactionSide:
         index = SupportIndex.of(own)
         if index.n_non_empty < self.k:
             return places, own, items, np.full(len(places), -1, np.int32)
-        return places, own, items, self.decide(index, items)
+        return places, own, items, call_uncounted(self.decide, index, items)
 
     def _count_known(self, codes: Codes) -> int:
         """Count the occurrences of items that are not sensitive."""
@@ -566,7 +566,7 @@ def _nodes(
     items: Codes,
 ) -> Codes:
     tree, leaves = cover
-    nodes = nodes_of(CutTask(index, tree, leaves[items], km.k, km.m, report_nothing))
+    nodes = nodes_of(CutTask(index, tree, leaves[items], km.k, km.m))
     nodes = nodes[index.codes] if by_item else nodes
     # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
@@ -585,9 +585,9 @@ def _diverse_nodes(
     tree, leaves = cover[0], cover[1][items]
     if nodes_of is None:
         cut = Cut(known, tree, leaves, secrets=secrets, diversity=hiding.diversity)
-        cut.protect(km.k, km.m, report_nothing)
+        cut.protect(km.k, km.m)
         return np.where(known.singles > 0, cut.nodes, np.int32(-1))
-    found = nodes_of(CutTask(known, tree, leaves, km.k, km.m, report_nothing))
+    found = nodes_of(CutTask(known, tree, leaves, km.k, km.m))
     of_item = np.where(known.singles > 0, found, np.int32(-1))
     # Suppress nodes until up to m nodes reveal no sensitive item of too many of their rows.
     # Without the node, no other set has other rows, so that k^m-anonymity is kept.
@@ -640,7 +640,7 @@ def _diverse_deletions(
     result, chosen = np.full(len(index.codes), -1, np.int32), shown[index.codes]
     rows, own = index.keep_items(shown), None if weights is None else weights[items]
     least = {"l": hiding.diversity, "hidden": hiding.hidden[items], "weights": own}
-    result[chosen] = delete(rows, None, 0, km.k, km.m, report_nothing, **least)
+    result[chosen] = delete(rows, None, 0, km.k, km.m, **least)
     return result
 
 
@@ -655,9 +655,7 @@ def _sets(
 ) -> Codes:
     own = None if weights is None else weights[items]
     try:
-        return sets_of(
-            index, kinds[items], int(share * index.n_items), km.k, km.m, report_nothing, weights=own
-        )
+        return sets_of(index, kinds[items], int(share * index.n_items), km.k, km.m, weights=own)
     except InfeasibleError as error:
         raise InfeasibleError(
             "too many items of a class cannot hide within their block",

@@ -25,7 +25,7 @@ from pdanon.itemsets.support import (
     sizes_beyond_pairs,
 )
 from pdanon.itemsets.threads import many_parts, search
-from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag, report_nothing
+from pdanon.itemsets.timing import Pace, check_time, count_steps, halt_flag
 from pdanon.itemsets.validation import random_generator
 
 
@@ -174,7 +174,6 @@ class Clusters:
         room: int = ROOM,  # bytes for supports of pairs of clusters that are kept; does not change the result
         # Rare itemsets of three or more items in a batch; does not change the result.
         listed: int = MOST_LISTED,
-        report: Report = report_nothing,  # called with the number of merges
     ) -> None:
         n = index.n_items
         self._index = index
@@ -193,9 +192,8 @@ class Clusters:
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
-        self._least_first, self._report = least_first, report
+        self._least_first, self._listed = least_first, listed
         self._pace = Pace()
-        self._listed = listed
 
     @property
     def labels(self) -> Codes:
@@ -239,7 +237,7 @@ class Clusters:
         while waiting:
             with self._pace as some:
                 waiting = rare.look_up_some(some, self._state)
-            self._report(0)
+            count_steps(0)
 
         def take_steps(some: int) -> int:
             return rare_clusters.satisfy_pairs(self._least_first, some, rare, self._state, halt_flag())
@@ -248,7 +246,7 @@ class Clusters:
         while steps:
             with self._pace as some:  # limited, as a single pair may take a step for each item
                 (steps,) = search(take_steps, [(some,)], float(self._index.n_items**2), limited=True)
-            self._report(steps)
+            count_steps(steps)
         self._refuse_overspending()
 
     def _count_lines(self) -> None:
@@ -261,7 +259,7 @@ class Clusters:
             with self._pace as some:
                 begin, counted = counted, min(counted + some, n_rows)
                 clusters.count_rows(begin, counted, self._state)
-            self._report(0)
+            count_steps(0)
 
     def satisfy(self, itemsets: ItemsetTable, k: int) -> None:
         """Merge and suppress until no given itemset is rare; the supports in the table are ignored."""
@@ -274,7 +272,7 @@ class Clusters:
             for begin, end in _parts(len(itemsets)):
                 query = itemsets.codes, itemsets.offsets[begin : end + 1], k
                 supports[begin:end] = rare_clusters.itemset_supports(*query, bitmaps, self._state)
-                self._report(0)
+                count_steps(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
@@ -296,7 +294,7 @@ class Clusters:
                 with self._pace as some:
                     work = self._least_first, some, itemsets.codes, itemsets.offsets[: end + 1], cursor
                     steps, cursor = rare_clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
-                self._report(steps)
+                count_steps(steps)
                 self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:

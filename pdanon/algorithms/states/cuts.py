@@ -21,7 +21,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import inverse_order, mask_at, offsets_of, ranges, rows_of, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.threads import even_parts, search, share
-from pdanon.itemsets.timing import Clock, Report, TimedSearch, check_time, halt_flag
+from pdanon.itemsets.timing import Clock, TimedSearch, check_time, count_steps, halt_flag
 
 
 @frozen
@@ -156,18 +156,18 @@ class Cut:
         """Raise the cut to nodes that are not below it; of a node and its ancestor, the ancestor."""
         cuts.lift_all(np.unique(nodes).astype(np.int32), self._state)
 
-    def protect(self, k: int, m: int | None, report: Report) -> None:
+    def protect(self, k: int, m: int | None) -> None:
         """Raise the cut until every set of up to m nodes that occurs is in k rows and reveals no secret."""
         # A raised node can make other sets reveal a sensitive item. So these sets are listed again until
         # there are none. The caller checks the sets without nodes: the whole table, and its non-empty rows.
-        report(self.satisfy_pairs(k, pairs=m != 1))
+        count_steps(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
-            report(self.satisfy(threats, k))
+            count_steps(self.satisfy(threats, k))
         if not self._diversity:
             return
         share = Fraction(1, self._diversity)
         while steps := self.satisfy(Breaches(self._rows(), self._secrets, share, m, k).breaches(), k):
-            report(steps)
+            count_steps(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
         """Raise the cut until no node and, with ``pairs``, no pair is rare; return the number of steps."""
@@ -258,7 +258,6 @@ class CutTask(NamedTuple):
     leaves: Codes  # the leaf of each item
     k: int
     m: int | None
-    report: Report
     # Node of each item in the lowest cut that may be published; by default the leaves.
     lowest: Codes | None = None
     hidden: Mask | None = None  # items that stay suppressed, with all nodes above them; by default none
@@ -289,7 +288,7 @@ class CutTask(NamedTuple):
     def protected_cut(self, start: Codes | None = None) -> Cut:
         """Return the safe cut that is reached from the lowest cut, or from the nodes in ``start``."""
         cut = self.cut(start)
-        cut.protect(self.k, self.m, self.report)
+        cut.protect(self.k, self.m)
         return cut
 
 
@@ -391,7 +390,7 @@ class Descent:
         prices: NodePrices | None = None,  # by default LM
         floor: Mask | None = None,  # nodes of the lowest allowed cut; by default those of the task
     ) -> None:
-        index, hierarchy, leaves, k, m, self._report, *_ = task
+        index, hierarchy, leaves, k, m, *_ = task
         self._hierarchy, self._k = hierarchy, k
         self._floor = task.floor if floor is None else floor
         # Rows have nodes of the floor, by number; those below a node are a range of numbers.
@@ -429,7 +428,7 @@ class Descent:
         while scenario is not None:
             yield scenario
             scenario = self._next(scenario)
-            self._report(1)
+            count_steps()
 
     def scenario(self, cut: Mask) -> Scenario:
         """Return the nodes of a cut to keep, with the cost."""

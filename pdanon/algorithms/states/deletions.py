@@ -14,7 +14,7 @@ from pdanon.guarantees.breaches import Breaches, likeliest_secrets
 from pdanon.guarantees.named import unite_itemsets
 from pdanon.itemsets.lists import Floats, Mask, mask_at, offsets_of, ranges, rows_of
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenate, no_itemsets
-from pdanon.itemsets.timing import Report, check_time
+from pdanon.itemsets.timing import check_time, count_steps
 from pdanon.recoding.bounds import deletions_of
 
 _HEATS = 1.0, 0.6, 0.5, 0.4, 0.3  # factors of the temperatures of annealings, each from the best state so far
@@ -38,17 +38,11 @@ class Start(NamedTuple):
 
 
 def protect(
-    rows: SupportIndex,
-    k: int,
-    m: int | None,
-    worth: Floats,
-    seed: int,
-    report: Report,
-    start: Start | None = None,
+    rows: SupportIndex, k: int, m: int | None, worth: Floats, seed: int, start: Start | None = None
 ) -> Mask:
     """Return whether each occurrence is kept, so that no itemset of up to m items is rare."""
     # ``rows`` are distinct. ``worth`` is the price of deleting an occurrence of each item, in one row.
-    kept = rows.singles[rows.codes] >= k if m == 1 else protect_pairs(rows, k, worth, seed, report, start)
+    kept = rows.singles[rows.codes] >= k if m == 1 else protect_pairs(rows, k, worth, seed, start)
     # Smaller itemsets first: what is deleted for them breaks up many larger ones. None: whole rows.
     for size in (3, 4, None) if m is None else range(3, m + 1):
         base = kept_rows(rows, kept)
@@ -64,7 +58,6 @@ def protect_secrets(
     hidden: Mask,
     worth: Floats,
     seed: int,
-    report: Report,
     start: Start | None = None,
 ) -> Mask:
     """Return whether each occurrence is kept, so that no known itemset is rare or tells a sensitive item."""
@@ -81,7 +74,7 @@ def protect_secrets(
 
     kept = hidden[rows.codes]
     own = None if start is None else start._replace(kept=start.kept[~kept])
-    kept[~kept] = protect(rows.keep_items(~hidden), k, m, worth, seed, report, own)
+    kept[~kept] = protect(rows.keep_items(~hidden), k, m, worth, seed, own)
     base = kept_rows(rows, kept)
     kept[kept] = break_up(base, list_threats, np.where(hidden, -1.0, worth))
     return kept
@@ -177,7 +170,6 @@ def protect_pairs(
     k: int,
     worth: Floats,
     seed: int,
-    report: Report,
     start: Start | None = None,
     listed: ItemsetTable | None = None,
 ) -> Mask:
@@ -188,14 +180,14 @@ def protect_pairs(
     state = deletions_of(rows, k, worth, seed, listed)
     if start is not None:
         state.kept = start.kept
-        return _anneal(state, report, start.slow, start.heat)
+        return _anneal(state, start.slow, start.heat)
     prices = worth[rows.codes] * np.repeat(rows.weights, lengths)
     deletions.cover(state, afresh=True)
     best = state.kept
     least = prices[~best].sum()
     heats = [*_HEATS] if least else []
     while heats:
-        kept = _anneal(state, report, heat=heats.pop(0))
+        kept = _anneal(state, heat=heats.pop(0))
         loss = prices[~kept].sum()
         gain = least - loss
         if gain >= 0:  # equal ones, too: only the annealing is random
@@ -207,7 +199,7 @@ def protect_pairs(
     return best
 
 
-def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: float = 1.0) -> Mask:
+def _anneal(state: deletions.Deletions, slow: int = 1, heat: float = 1.0) -> Mask:
     """Anneal: rare pairs become expensive at first, then those that are left die. Return what is kept."""
     deletions.restart(state)
     loose, firm_sweeps = _LOOSE * slow, _FIRM * slow
@@ -227,7 +219,7 @@ def _anneal(state: deletions.Deletions, report: Report, slow: int = 1, heat: flo
         if number % _EVERY == 0:
             deletions.scan(state, _MOST * temperature, scale)
         deletions.sweep(state, temperature, scale)
-        report(1)
+        count_steps()
     deletions.cover(state, afresh=False)
     deletions.restore(state)
     return state.kept

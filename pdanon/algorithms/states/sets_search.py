@@ -28,7 +28,7 @@ from pdanon.itemsets.frozen import frozen
 from pdanon.itemsets.lists import Floats, sums
 from pdanon.itemsets.support import ItemsetTable, SupportIndex, no_itemsets
 from pdanon.itemsets.threads import share
-from pdanon.itemsets.timing import Clock, Pace, Report, TimedSearch, time_spent
+from pdanon.itemsets.timing import Clock, Pace, TimedSearch, call_uncounted, count_steps, time_spent
 
 # --- Annealing
 
@@ -430,7 +430,7 @@ class Refinement(TimedSearch):
             temperature = max(temperature * cooling**step, _COLD * unit)
         return clusters.best, clusters.state["label"], done == number
 
-    def anneal_at(self, prices: Floats, seed: int, report: Report) -> Numbers:
+    def anneal_at(self, prices: Floats, seed: int) -> Numbers:
         """Anneal with a fixed price of each support below k; return the last sets, which may be unsafe."""
         # ``prices`` are in relation to the balanced cost of an occurrence that changes, without the size of
         # its set. Too many sets stay as they are.
@@ -440,7 +440,7 @@ class Refinement(TimedSearch):
         steps = np.rint(prices / prices.max() * _PRICE_STEPS).astype(np.int64)
         clusters, sweep = self._begin_annealing(labels, seed, steps)
         for temperature in _AT_PRICE * self._price.unit:
-            report(1)
+            count_steps()
             sweep(temperature, float(prices.max()) / _PRICE_STEPS * self._price.change)
         return np.unique(clusters.state["label"], return_inverse=True)[1]
 
@@ -495,7 +495,7 @@ class Refinement(TimedSearch):
         sizes = sums(stands_in[kept], self._mass[kept], n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)
         try:
-            clusters.satisfy_km(self._guarantee.k, self._guarantee.m)  # type: ignore[union-attr]
+            call_uncounted(clusters.satisfy_km, self._guarantee.k, self._guarantee.m)  # type: ignore[union-attr]
         except InfeasibleError:
             return
         merged = np.full(n, -1)

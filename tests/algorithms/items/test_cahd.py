@@ -29,7 +29,7 @@ from pdanon.algorithms.items.cahd import GroupedRows, _band_order, groups_of
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex, gray_ranks
-from pdanon.itemsets.timing import report_nothing
+from pdanon.itemsets.timing import COUNTER, assigned
 from pdanon.recoding.recoding import Recoding
 
 ORDERS = ["nn", "gray", "rcm"]
@@ -153,7 +153,7 @@ cases = given(
 @cases
 def test_groups_are_those_of_the_naive_version(rows, sensitive, p, alpha, order):
     sensitive = hideable(rows, sensitive, p)
-    groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, report_nothing)
+    groups = groups_of(*parts_of(rows, sensitive), p, order, alpha)
     assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
 
 
@@ -168,7 +168,7 @@ def test_groups_of_thousands_of_tables_are_those_of_the_naive_version(part):
         sensitive = frozenset(draw.sample("abcd", draw.randint(1, 4))) & frozenset().union(*rows)
         p, alpha, order = draw.randint(2, 5), draw.randint(1, 3), draw.choice(ORDERS)
         if sensitive and all(p * sum(item in row for row in rows) <= len(rows) for item in sensitive):
-            groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, report_nothing)
+            groups = groups_of(*parts_of(rows, sensitive), p, order, alpha)
             assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
             done += 1
 
@@ -183,7 +183,7 @@ def test_groups_of_many_short_and_of_few_long_rows_are_those_of_the_naive_versio
     rows = [{*draw.sample(items, draw.randint(1, longest))} for _ in range(n_rows)]
     secrets = dict.fromkeys(draw.sample(range(n_rows), n_rows // 4), "s")
     rows = [frozenset(row | {*secrets.get(number, "")}) for number, row in enumerate(rows)]
-    groups = groups_of(*parts_of(rows, {"s"}), 3, "nn", 2, report_nothing)
+    groups = groups_of(*parts_of(rows, {"s"}), 3, "nn", 2)
     assert grouped(groups.tolist()) == expected(rows, frozenset("s"), 3, 2, "nn")
 
 
@@ -328,12 +328,13 @@ def test_rows_without_a_sensitive_item_that_are_left_lose_nothing():
 
 
 def test_it_can_be_interrupted_soon_where_all_rows_share_an_item():
-    """Each turn looks at all rows, so that few are taken between two reports."""
+    """Each turn looks at all rows, so that few are taken between two counts."""
     rows = pa.array([["s", "x"]] * 300 + [["x"]] * 150_000)
     index = SupportIndex.of(Itemsets.from_arrow(rows))
     public, secret = (index.recode(np.array(numbers), 1) for numbers in ([-1, 0], [0, -1]))
     turns = []
-    groups = groups_of(public, secret, 2, "nn", 3, turns.append)
+    with assigned(COUNTER, turns.append):
+        groups = groups_of(public, secret, 2, "nn", 3)
     assert np.bincount(groups).max() == 150_300 - 2 * 300
     assert sum(turns) == 300
     assert max(turns) * len(public.codes) <= 30_000_000

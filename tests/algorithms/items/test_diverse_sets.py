@@ -15,7 +15,6 @@ from examples import examples
 from pdanon import InfeasibleError, LmDiversity, ParameterError
 from pdanon.algorithms.items.pcta import merge_items
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.timing import report_nothing
 
 NAMES = ["pcta", "coat", "upcta"]
 
@@ -53,7 +52,6 @@ def test_sets_are_those_of_the_naive_run(task, numbers, spare, least_first, toge
     labels, problem = merge_items(
         itemsets,
         LmDiversity(l=l, m=m, sensitive=["s", "t"], k=k),
-        report_nothing,
         first=np.arange(len(items), dtype=np.int32),
         blocks=np.array([block[item] for item in items]),
         spare=spare,

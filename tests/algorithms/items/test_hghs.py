@@ -18,7 +18,6 @@ from pdanon.algorithms.items.hghs import paths
 from pdanon.algorithms.states.cuts import CutTask, Descent
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import report_nothing
 
 # A table with all the facts that the paper states of its Fig. 1; its taxonomy over 11 items.
 ROWS = [frozenset(row) for row in ("bcd", "afg", "dez", "ciy", "deix", "fg", "abcfg")]
@@ -68,7 +67,7 @@ class Task:
         return [path[-1] for path in paths(self.task(k, m))]
 
     def task(self, k, m):
-        return CutTask(self.index, self.tree, self.leaves, k, m, report_nothing)
+        return CutTask(self.index, self.tree, self.leaves, k, m)
 
     def mask(self, names):
         return np.isin(np.array(self.tree.names), list(names))

@@ -23,7 +23,6 @@ from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees.ps import AllRules
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.timing import report_nothing
 
 ITEMS = "abcdefgh"
 
@@ -119,7 +118,7 @@ def assert_repaired_as_naive(seed):
     for part in sets.parts:
         labels[[texts.index(item) for item in part]] = texts.index(min(part))
     weights = item_weights(asked["weights"], itemsets)
-    became = repair_sets(rules, labels, weights, report_nothing)
+    became = repair_sets(rules, labels, weights)
     sets.repair(case.m, listed=case.listed)
     found = [
         sorted(texts[code] for code in np.flatnonzero(became == label))

@@ -19,7 +19,6 @@ from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.items.rho import Demand, Expansion
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import report_nothing
 
 SHARES = [1 / 2, 1 / 3, 2 / 3, 1 / 4, 0.8, 0.999]
 TOY = [{"a", "b", "x"}, {"a", "x"}, {"a", "b"}, {"b"}]
@@ -71,9 +70,7 @@ def descended(rows, rho, sensitive, m, scope, tree):
     is_sensitive = np.isin(np.arange(hierarchy.n_nodes), leaves[np.isin(texts, sensitive)])
     may_go = is_sensitive if scope == "sensitive" else np.ones_like(is_sensitive)
     demand = Demand(is_sensitive, rho, m, itemsets.n_present, may_go)
-    found = Expansion(
-        SupportIndex.of(itemsets), hierarchy, leaves, n_leaves, demand, report_nothing
-    ).descend()
+    found = Expansion(SupportIndex.of(itemsets), hierarchy, leaves, n_leaves, demand).descend()
     names = [*hierarchy.names, None]
     return {text: names[node] for text, node in zip(texts, found.nodes, strict=True)}, found.loss
 

@@ -504,7 +504,7 @@ def test_what_is_missing_is_alike_however_it_was_written(kind):
 
 
 def test_a_release_without_its_guarantee_is_withheld(monkeypatch):
-    def faulty(table, k, rng, report, most):
+    def faulty(table, k, rng, most):
         return Classes.of_members(table, np.arange(table.n_rows))
 
     module = sys.modules[pdanon.mondrian.__module__]

@@ -153,7 +153,7 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     firsts = []
     for block in blocks:  # Mondrian leaves nothing to chance
         part = Dataset.of(frame, None, **encoding()).whole.take(np.array(block))
-        groups = part.groups("mondrian", None, lambda done: None)
+        groups = part.groups("mondrian", None)
         firsts.append([[block[place] for place in np.flatnonzero(groups == group)] for group in set(groups)])
     encoded = Dataset.of(frame, None, **encoding()).table
     unit = encoded.attributes[0].unit  # what a block may lose is rounded down to one
@@ -214,8 +214,8 @@ def test_a_block_can_be_sent(transaction):
     asked = encoding(transaction=items)
     block = Dataset.of(many_rows(), None, **asked).whole.take(np.arange(3, 40))
     groups = np.arange(37) // 6
-    here = block.protect(groups, lambda done: None)
-    there = pickle.loads(pickle.dumps(block)).protect(groups, lambda done: None)
+    here = block.protect(groups)
+    there = pickle.loads(pickle.dumps(block)).protect(groups)
     assert here.tolist() == there.tolist()
     assert SECRET not in repr(block)
 
@@ -438,9 +438,9 @@ def test_a_policy_sets_processes_for_its_run(tmp_path, monkeypatch):
     pdanon.to_parquet(frame, tmp_path / "people.parquet")
     (tmp_path / "policy.toml").write_text(POLICY)
 
-    def noted(jobs, report):
+    def noted(jobs):
         seen.append(jobs)
-        return threads.sharing(1, report)
+        return threads.sharing(1)
 
     monkeypatch.setattr(dataset, "sharing", noted)
     result = pdanon.Policy.from_toml(tmp_path / "policy.toml").run()

@@ -131,8 +131,9 @@ def test_no_pair_is_rare_when_pairs_are_satisfied(sample, k, pairs):
     rows, weights, written_out = sample
     assume(sum(map(bool, written_out)) >= k)
     merges = []
-    clusters = Clusters(index_of(rows, weights), report=merges.append)
-    clusters.satisfy_pairs(k, pairs=pairs)
+    clusters = Clusters(index_of(rows, weights))
+    with progress.assigned(progress.COUNTER, merges.append):
+        clusters.satisfy_pairs(k, pairs=pairs)
     assert sum(merges) == N_ITEMS - clusters.n_clusters
     used = sorted({int(label) for row in rows for label in clusters.labels[list(row)]})
     assert all(support(clusters, one) >= k for one in used)
