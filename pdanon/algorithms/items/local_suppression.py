@@ -368,7 +368,7 @@ def _safe_sets(itemsets: Itemsets, guarantee: KmAnonymity | PrivacyConstraints) 
     return min((sets for sets, problem in tried if problem is None), key=loss, default=None)
 
 
-def keep_labels(table: LabelTable, guarantee: Model, seed: int, start: deletions.Start | None = None) -> Mask:
+def keep_labels(table: LabelTable, guarantee: Any, seed: int, start: deletions.Start | None = None) -> Mask:
     """Return whether each label of a row is kept; ``start`` is a release to begin with."""
     itemsets, worth, k = table.joined, table.worth, check_k(guarantee.k)
     rows, places = _distinct_rows(SupportIndex.of(itemsets))
