@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations, permutations, product
-from math import inf
+from functools import reduce
+from itertools import chain, combinations, islice, product
+from math import inf, prod
 
 # --- The steps. Rows are frozensets; a cluster is a list of them.
 
@@ -259,45 +260,79 @@ def number(name, first, known, places):
 
 def reconstructions(n, chunks, terms, limit):
     """All tables of n records, none of them empty; None if there may be more than the limit to try."""
-    choices, tries = [], 1
+    choices = placements(chunks, terms, limit)
+    if prod(map(len, choices)) > limit:
+        return None
+    tables = {reduce(placed, choice, (frozenset(),) * n) for choice in product(*choices)}
+    return {table for table in tables if all(table)}
+
+
+def reconstructions_in_any_order(n, chunks, terms, limit):
+    """One of the tables that differ only in the order of records of one cluster; None if too many to try."""
+    alike = {}
+    for place in range(n):
+        alike.setdefault(tuple(place in places for places, _ in [*chunks, *terms]), []).append(place)
+    tables = {(frozenset(),) * n}
+    for ways in placements(chunks, terms, limit):
+        if len(tables) * len(ways) > limit:
+            return None
+        tables = {in_order(placed(table, way), alike.values()) for table in tables for way in ways}
+    return {table for table in tables if all(table)}
+
+
+def placements(chunks, terms, limit):
+    """For each record chunk, and for each term of a term chunk, what it can give to which records."""
+    found = []
     for places, parts in chunks:
         padded = [*parts, *[frozenset()] * (len(places) - len(parts))]
-        if len(padded) > 6:
-            return None
-        ways = {tuple(zip(places, each, strict=True)) for each in permutations(padded)}
-        choices.append(ways)
-        tries *= len(ways)
+        ways = islice(arrangements(padded), limit + 1)
+        found.append([[*zip(places, each, strict=True)] for each in ways])
     for places, term in terms:
-        if len(places) > 6:
-            return None
-        held = [each for size in range(1, len(places) + 1) for each in combinations(places, size)]
-        choices.append([tuple((place, frozenset([term])) for place in each) for each in held])
-        tries *= len(held)
-    if tries > limit:
-        return None
-    tables = set()
-    for choice in product(*choices):
-        table = [frozenset()] * n
-        for placed in choice:
-            for place, part in placed:
-                table[place] = table[place] | part
-        if all(table):
-            tables.add(tuple(table))
-    return tables
+        held = chain.from_iterable(combinations(places, 1 + more) for more in range(len(places)))
+        found.append([[(place, {term}) for place in each] for each in islice(held, limit + 1)])
+    return found
+
+
+def arrangements(parts):
+    """All orders of some sub-records that look different."""
+    if not parts:
+        yield []
+    for first in {*parts}:
+        rest = [*parts]
+        rest.remove(first)
+        yield from ([first, *others] for others in arrangements(rest))
+
+
+def placed(table, way):
+    """A table in which some records got their parts."""
+    records = [*table]
+    for place, part in way:
+        records[place] |= part
+    return tuple(records)
+
+
+def in_order(table, alike):
+    """A table with the records at some places sorted."""
+    records = [*table]
+    for places in alike:
+        own = sorted((table[place] for place in places), key=sorted)
+        for place, record in zip(places, own, strict=True):
+            records[place] = record
+    return tuple(records)
 
 
 def has_guarantee(frame, k, m, safe=False, limit=20_000):
-    """Whether who knows up to m terms finds k records in some reconstruction; None if there are too many."""
+    """Whether who knows up to m terms, or all, finds k records in some reconstruction; None if too many."""
     for n, chunks, terms in roots_of(frame):
-        tables = reconstructions(n, chunks, terms, limit)
-        if tables is None:
-            return None
+        tables = reconstructions_in_any_order(n, chunks, terms, limit)
+        if not tables:
+            return None if tables is None else False
         best = Counter()
         for table in tables:
             known = Counter(
                 part
                 for row in table
-                for size in range(1, min(m, len(row)) + 1)
+                for size in range(1, min(m or len(row), len(row)) + 1)
                 for part in combinations(sorted(row), size)
             )
             for part, count in known.items():
