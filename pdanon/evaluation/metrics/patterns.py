@@ -363,28 +363,16 @@ class RuleErrors:
         """Number of rules of the release that are false in the original."""
         return int((self.released["verdict"] == "false").sum())
 
-    @property
-    def estimate_error(self) -> float:
-        """Mean absolute error of the estimated confidences of the rules of the original; NaN without any."""
-        return float((self.original["confidence"] - self.original["estimate"]).abs().mean())
-
-    @property
-    def confidence_error(self) -> float:
-        """Mean absolute error of the confidences of the rules of the release; NaN without any."""
-        return float((self.released["confidence"] - self.released["actual_confidence"]).abs().mean())
-
     def __repr__(self) -> str:
         counts = f"original={len(self.original)}, released={len(self.released)}"
-        errors = f"estimate_error={self.estimate_error:.3g}, confidence_error={self.confidence_error:.3g}"
         verdicts = f"kept={self.kept}, lost={self.lost}, new={self.new}, false={self.false}"
-        return f"RuleErrors({counts}, {verdicts}, {errors})"
+        return f"RuleErrors({counts}, {verdicts})"
 
     def _repr_html_(self) -> str:
         before, after = len(self.original), len(self.released)
         lines = [
             ("original", f"{before:,} rules: {self.kept:,} kept, {self.lost:,} lost"),
             ("release", f"{after:,} rules: {self.new:,} new, {self.false:,} false"),
-            ("confidence", f"estimated with an error of {self.estimate_error:.3g} on average"),
         ]
         return card("RuleErrors", lines)
 
