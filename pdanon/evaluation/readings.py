@@ -24,7 +24,13 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.libraries import holds_tables
-from pdanon.itemsets.table_hints import is_named_for_persons, split_words, usual_items, wide_places
+from pdanon.itemsets.table_hints import (
+    is_named_for_persons,
+    is_numbered,
+    split_words,
+    usual_items,
+    wide_places,
+)
 
 _SAMPLE = 1000  # distinct values of a column, or rows
 _FEW = 100  # texts that are parsed
@@ -175,7 +181,8 @@ def describe_raw(
             owners = number_persons([split[label] for label in form["by"]])[0] if "by" in form else owners
         mean = n_items / itemsets.n_rows
         what = f"{what}: {itemsets.n_rows:,} rows, {itemsets.n_items:,} items, {mean:.3g} in a row"
-        readings.append(Reading(what, _call_of(form, [*frame.columns]), form))
+        repeats = "by" in form and bool(split.duplicated(form["by"]).any())
+        readings.append(Reading(what, _call_of(form, [*frame.columns], repeats=repeats), form))
     if all(_is_guess(reading.form) for reading in readings):
         alerts.setdefault("", _no_items_alert(columns, kinds, k))
     named = {label for reading in readings for label in reading.form.get("by", ())}
@@ -345,27 +352,34 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         ]
         for each in (True, False)
     )
+    apart = [pair for pair in single if pair[0].name in labels and not lists]
+    words = [pair for pair in apart if pair[1] not in {"whole numbers", *_MEASURED}]  # nor a number of items
+    sample = [column.iloc[:_SAMPLE] for column, _ in (words if len(words) > 1 else apart)]
+    wide = [sample[place].name for place in wide_places(sample)]
+    is_known = bool(wide) and all(map(is_numbered, wide))  # dx1 to dx9
+    if len(words) < 2 and not all(str(label)[-1:].isdigit() for label in wide):
+        wide = []  # coordinates share numbers, too
+    spread = []
+    if len(wide) > 1 and (is_known or len(boxes) < 2):
+        form = by | {"wide": wide if len(wide) < len(labels) else []}
+        spread.append((f"a column for each of {len(wide):,} places of an item", form))
+    if is_known:
+        yield from spread
     questions = 2 if joined or (persons and usual) else 1  # so many boxes may stand beside the items
     if len(boxes) > questions:
         form = by | {"onehot": boxes if len(boxes) < len(labels) else []} | ({"tick": tick} if tick else {})
         yield f"a column for each of {len(boxes):,} items", form
     items += [column.name for column, kind in single if kind.endswith("codes")]
     items += [column.name for column, kind in single[::-1] if kind.startswith("text")]
+    items = [label for label in items if not is_known or label not in wide]
     yield from _lines(persons, items)
     for column in joined:
         separator = _separator_of(_texts_of(column), _SEPARATORS + " ")
         form = _drop_others(by, rows, column) | {"column": column.name, "separator": separator}
         yield f"items in {column.name!r}, joined by {separator!r}", form
-    apart = [pair for pair in single if pair[0].name in labels and not lists and len(boxes) < 2]
-    words = [pair for pair in apart if pair[1] not in {"whole numbers", *_MEASURED}]  # nor a number of items
-    sample = [column.iloc[:_SAMPLE] for column, _ in (words if len(words) > 1 else apart)]
-    wide = [sample[place].name for place in wide_places(sample)]
-    if len(words) < 2 and not all(str(label)[-1:].isdigit() for label in wide):
-        wide = []  # coordinates share numbers, too
-    if len(wide) > 1:
-        form = by | {"wide": wide if len(wide) < len(labels) else []}
-        yield f"a column for each of {len(wide):,} places of an item", form
-    others = bool(lists or joined or len(boxes) > 1 or len(wide) > 1 or persons)
+    if not is_known:
+        yield from spread
+    others = bool(lists or joined or len(boxes) > 1 or spread or persons)
     others |= any(map(is_named_for_a_number, keys))  # a row has a number of its own
     rest = [label for label in repeating if label not in items[:1] and len(split_words(label)) < 5]
     rest = [label for label in rest if 50 * values[label] >= len(columns[0])]  # sex and age are no persons
@@ -401,8 +415,8 @@ def _fields_of(column: pd.Series[Any]) -> list[str]:
     return ["code"] if "code" in names else [name for name, _ in names.most_common(1)]
 
 
-def _call_of(form: Mapping[str, Any], labels: Sequence[Hashable]) -> str:
-    """Return the call that converts a frame with these labels of columns in a form."""
+def _call_of(form: Mapping[str, Any], labels: Sequence[Hashable], *, repeats: bool) -> str:
+    """Return the call that converts a frame with these labels in a form, in which persons may repeat."""
     column = f"frame[{(name := form.get('column'))!r}]"
     if "item" in form:
         return f"pdanon.from_long(frame, by={form['by'][0]!r}, item={form['item']!r})"
@@ -413,13 +427,16 @@ def _call_of(form: Mapping[str, Any], labels: Sequence[Hashable]) -> str:
         values = f"frame[{label!r}]" + f".struct.field({fields!r})" * bool(fields)
         missing = ", missing='drop'" if "missing" in form else ""
         return f"{column} = pdanon.from_json({values}, field={(form['field'] or None)!r}{missing})"
-    name, drop = (
-        "wide" if "wide" in form else "onehot",
-        f".drop(columns={form['by']!r})" if "by" in form else "",
-    )
-    asked = {"columns": form[name] or None, "tick": form.get("tick")}
+    name, by = "wide" if "wide" in form else "onehot", form.get("by", [])
+    columns: Any = form[name] or None
+    if columns is None and repeats:
+        columns = [label for label in labels if label not in by]
+    asked = {"columns": columns, "tick": form.get("tick")}
     options = "".join(f", {key}={value!r}" for key, value in asked.items() if value is not None)
-    return f"pdanon.from_{name}(frame{drop}{options})"
+    if repeats:
+        lists = f"pdanon.from_{name}(frame{options})"
+        return f"pdanon.from_long(pdanon.to_long({lists}), by={by[0]!r}, item='items')"
+    return f"pdanon.from_{name}(frame{f'.drop(columns={by!r})' * bool(by)}{options})"
 
 
 # --- Spelling of items

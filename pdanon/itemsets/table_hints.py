@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import suppress
 from itertools import chain
+from string import digits
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,10 @@ _ARRAYS = (pd.api.extensions.ExtensionArray, pd.Index, pd.Series)
 _SEPARATORS = "|;,\t"
 _EMPTY_LISTS = ("[]", "{}", "()", "set()")
 _ITEMS = (
-    *("item", "product", "icd", "diag", "concept", "article", "stock", "drug", "medic", "treatment"),
+    *("item", "product", "icd", "diag", "dx", "concept", "article", "stock", "drug", "medic", "treatment"),
     *("procedure", "condition", "cpt", "code"),
 )
-_PLACES = ("post", "zip")  # postal codes are no items
+_NO_ITEMS = ("post", "zip", "idx")  # postal codes and numbers of rows
 _SAMPLE = 1000  # rows
 _MOST_SHOWN = 20  # columns
 _FEW = 3  # labels, as many as are easily read in a hint
@@ -178,21 +179,42 @@ def parse_hint(label: Hashable, texts: list[str]) -> str:
 
 def wide_places(columns: list[pd.Series[Any]]) -> list[int]:
     """Return the columns of wide baskets, one per place of a row's items, which share values; or none."""
-    if any(is_named_for_persons(column.name) and not column.is_unique for column in columns):
-        return []
     texts = {place: own for place, column in enumerate(columns) if (own := _texts(column))}
     columns_of = Counter(chain.from_iterable(map(set, texts.values())))
     shares = {place: sum(columns_of[text] > 1 for text in own if text) for place, own in texts.items()}
-    wide = [place for place, own in texts.items() if 2 * shares[place] >= sum(map(bool, own))]
-    filled = np.array([[*map(bool, own)] for own in texts.values()])
-    # Rows that end in blanks, and have none between their texts.
-    if any(shares.values()) and (filled[:-1] >= filled[1:]).all() and not filled.all():
-        wide = [place for place, own in texts.items() if shares[place] or len({*own}) < len(own)]
-    rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
-    # Items do not repeat in a row, but the answers of a survey do.
-    if not any(len(row) > 1 for row in rows) or 10 * sum(len({*row}) < len(row) for row in rows) > len(rows):
+    sizes = {place: sum(map(bool, own)) for place, own in texts.items()}
+    numbered = _numbered_places({place: columns[place].name for place in texts})
+    if 2 * sum(map(shares.__getitem__, numbered)) < sum(map(sizes.__getitem__, numbered)):
+        numbered = []
+    persons = [column for column in columns if is_named_for_persons(column.name)]
+    if not numbered and not all(column.is_unique for column in persons):
         return []
-    return wide
+    wide = numbered or [place for place in texts if 2 * shares[place] >= sizes[place]]
+    filled = np.array([[*map(bool, texts[place])] for place in numbered or texts])
+    # Rows that end in blanks, and have none between their texts.
+    is_ragged = any(shares.values()) and (filled[:-1] >= filled[1:]).all() and not filled.all()
+    if is_ragged and not numbered:
+        wide = [place for place, own in texts.items() if shares[place] or not all(own)]
+    rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
+    # Items do not repeat in a row, but the answers of a survey do. So do codes that were made coarser.
+    are_coarse = numbered and (is_ragged or usual_items([columns[place] for place in numbered]))
+    repeats = 0 if are_coarse else sum(len({*row}) < len(row) for row in rows)
+    return wide if any(len(row) > 1 for row in rows) and 10 * repeats <= len(rows) else []
+
+
+def is_numbered(label: Hashable) -> bool:
+    """Return whether the name of a column is a stem and a number, such as dx1."""
+    return re.fullmatch(r".*[^\W\d].*\d", str(label)) is not None
+
+
+def _numbered_places(labels: Mapping[int, Hashable]) -> list[int]:
+    """Return the places of the most columns whose names have one stem, such as dx1 to dx9; or none."""
+    stems: dict[str, list[int]] = {}
+    for place, label in labels.items():
+        if is_numbered(label):
+            stems.setdefault(str(label).rstrip(digits), []).append(place)
+    most = max(stems.values(), key=len, default=[])
+    return most if len(most) > 1 else []
 
 
 def _wide_hint(columns: list[pd.Series[Any]]) -> str | None:
@@ -247,7 +269,7 @@ def _long_hint(columns: list[pd.Series[Any]]) -> str:
 def usual_items(columns: list[pd.Series[Any]]) -> list[Hashable]:
     """Return the columns with a usual name of items, the most usual name first."""
     names = [_label(column) for column in columns]
-    others = [name for name in names if not any(place in str(name).lower() for place in _PLACES)]
+    others = [name for name in names if not any(word in str(name).lower() for word in _NO_ITEMS)]
     others.sort(key=lambda name: len(str(name)))  # drug before drug_type
     return [name for word in _ITEMS for name in others if word in str(name).lower()]
 

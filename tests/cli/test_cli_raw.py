@@ -24,6 +24,7 @@ ROWS = [DRAW.sample(WORDS, DRAW.choice([1, 2, 3, 4])) for _ in range(60)]
 CODES = ["E11.9", "I10", "J45.0", "K21.9", "E78.5", "M54.5", "F32", "N18.3"]
 ICD9 = ["250.01", "276", "401.9", "V27", "428", "414", "038.9", "997"]
 YES = ["Yes", "No"]
+DX = [f"dx{n}" for n in range(1, 10)]
 RARE = f"{SECRET}-rare"
 
 
@@ -651,3 +652,58 @@ def test_two_encodings_in_one_file_are_reported():
     (alert,) = pdanon.profile(frame).alerts
     assert alert.what.startswith("1 items look like UTF-8")
     assert "two encodings" in alert.hint
+
+
+def encounters(*, persons: bool, coarse: bool) -> pd.DataFrame:
+    """Encounters of 120 patients with up to nine codes; coarse ones repeat in a row, such as E11."""
+    draw = random.Random(7)
+    codes = [*CODES, "R07", "Z00", "L40"]
+    choose = draw.choices if coarse else draw.sample
+    rows = [choose(codes, k=draw.randint(1, 9)) for _ in range(300)]
+    frame = pd.DataFrame([[*row, *[None] * (9 - len(row))] for row in rows], columns=DX)
+    frame.insert(0, "age", [20 + n % 61 for n in range(300)])
+    frame.insert(1, "sex", [draw.choice("FM") for _ in rows])
+    frame["date"] = [f"2024-0{1 + n % 9}-{10 + n % 19}" for n in range(300)]
+    if persons:
+        frame.insert(0, "patient_id", [f"P{n * 7 % 120}" for n in range(300)])
+    return frame
+
+
+@pytest.mark.parametrize("persons", [True, False])
+@pytest.mark.parametrize("coarse", [True, False])
+def test_numbered_columns_of_codes_are_places_although_persons_and_codes_repeat(run, persons, coarse):
+    """Lines with the item dx1 of a patient would drop the other eight columns."""
+    frame = encounters(persons=persons, coarse=coarse)
+    look = pdanon.profile(frame)
+    assert look.readings[0].form == {"wide": DX} | ({"by": ["patient_id"]} if persons else {})
+    assert not any(reading.form.get("item") in DX for reading in look.readings)
+    made = eval(look.readings[0].call, {"frame": frame, "pdanon": pdanon})
+    codes = frame.melt(["patient_id"] if persons else None, DX, ignore_index=False)
+    owners = codes["patient_id"] if persons else codes.index
+    expected = codes.groupby(owners, sort=False)["value"].agg(lambda own: {*own.dropna()})
+    assert [*map(set, made["items"])] == expected.tolist()
+    with pytest.raises(pdanon.PdanonError, match=r"pdanon\.from_wide\(frame, columns=frame\.columns\["):
+        pdanon.pcta(frame, k=2)
+    frame.to_csv("in.csv", index=False)
+    asked = f"{'--by patient_id ' * persons}--wide {' '.join(DX)} -k 5 -m 2"
+    assert f"-> pdanon anonymize in.csv released.parquet {asked}" in run("profile", "in.csv")[1]
+
+
+def test_answers_to_numbered_questions_are_no_places():
+    draw = random.Random(3)
+    answers = ["never", "seldom", "sometimes", "often", "always"]
+    survey = pd.DataFrame({f"Q{n}": draw.choices(answers, k=80) for n in range(1, 7)})
+    for frame in (survey, survey.assign(respondent=range(80)), survey.assign(user=[*range(40)] * 2)):
+        assert not any("wide" in reading.form for reading in pdanon.profile(frame).readings)
+
+
+def test_a_ragged_table_takes_no_other_column_for_a_place():
+    """Sexes repeat, as blanks do, but no other column has them."""
+    rows = [[*row, *[None] * (4 - len(row))] for row in ROWS]
+    frame = pd.DataFrame(rows, columns=["main", "second", "third", "last"])
+    frame.insert(0, "sex", ["F", "M"] * 30)
+    frame.loc[0, ["second", "third", "last"]] = ["tea", "rice", "in no other column"]
+    wide = [*frame.columns[1:]]
+    assert pdanon.profile(frame).readings[0].form == {"wide": wide}
+    with pytest.raises(pdanon.PdanonError, match=r"columns=frame\.columns\[1:5\]"):
+        pdanon.pcta(frame, k=2)
