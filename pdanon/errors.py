@@ -190,7 +190,7 @@ class EmptiedWarning(ReleaseWarning):
 
 
 class NumbersWarning(ReleaseWarning):
-    """A column with a number in every row was read as an item: it may hold years or ages, not counts."""
+    """A column of ages, dates or other values of every row was read as an item, or its values as items."""
 
 
 def refuse(*rules: tuple[object, str, str | None], where: str | None = None) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from datetime import datetime
 from decimal import Decimal
+from itertools import chain
 from numbers import Real
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -204,6 +206,12 @@ def from_wide(
         If a column does not exist or exists twice, or another column has the label of the list column; or if
         the columns hold lists, or values of several types.
 
+    Warns
+    -----
+    NumbersWarning
+        If ``columns`` is not passed, and a column with values in most rows shares none with another column:
+        probably ages, dates or sexes. Not for fewer than 20 rows.
+
     Notes
     -----
     Cost: time and memory are linear in rows times columns.
@@ -227,7 +235,25 @@ def from_wide(
     items = pd.concat(parts).rename(parts[0].name)
     result = others.copy()
     result[name] = _collect_sets(items, np.concatenate([[], *rows]).astype(np.int32), len(frame)).to_pandas()
+    alone = _columns_alone(parts, len(frame)) if labels is None else []
+    if alone:
+        what = f"columns that share no value with another one are read as items: {list_first(alone)}"
+        hint = "ages, dates and sexes are no items: pass the columns that are, columns=[...] (--wide dx1 dx2)"
+        warn(NumbersWarning(what, hint=hint))
     return result
+
+
+def _columns_alone(parts: list[pd.Series[Any]], n_rows: int) -> list[str]:
+    """Return the names of the columns of places that have values in most rows, but none of another column."""
+    if n_rows < _FEW:
+        return []
+    values = [{text.strip() if isinstance(text, str) else text for text in part.unique()} for part in parts]
+    columns_of = Counter(chain.from_iterable(values))
+    return [
+        repr(part.name)
+        for part, own in zip(parts, values, strict=True)
+        if 2 * len(part) > n_rows and not any(columns_of[value] > 1 for value in own - {""})
+    ]
 
 
 def number_persons(ids: list[pd.Series[Any]], where: str = "by") -> tuple[NDArray[np.int32], int]:
@@ -348,8 +374,8 @@ def warn_of_shared_persons(
         together = pair_numbers(numbers, rows[lines].astype(numbers.dtype))
         owners, owned, pairs = (len(pd.unique(each)) for each in (numbers, rows[lines], together))
         if n_rows // 100 < owners < owned == pairs:  # no row has several values
-            one = by[0] if len(by) == 1 else by
-            what = f"{owned:,} rows, one per {one!r}, share {owners:,} values of {column.name!r}"
+            each_of = f", one per {(by[0] if len(by) == 1 else by)!r}," if by else ""
+            what = f"{owned:,} rows{each_of} share {owners:,} values of {column.name!r}"
             hint = f"pass {where}={column.name!r}, or drop that column if a row need not be a person"
             warn(PersonsWarning(f"{what}: if these are persons, their rows {_HIDE}", hint=hint))
 

@@ -48,6 +48,7 @@ from pdanon.io.forms import (
     read_items,
     refuse_published_persons,
     to_long,
+    warn_of_shared_persons,
 )
 from pdanon.io.lines import (
     Table,
@@ -301,7 +302,7 @@ class Form:
                     notes += (f"some of them hold counts above 1, are they items? {list_first(counts)}",)
             elif numbers:
                 notes += (describe_numbers(numbers),)
-        joined = pd.concat([frame[others], lists[name]], axis=1)
+        joined = pd.concat([frame[others], lists], axis=1)
         return Table(self._merge_persons(joined, name, keep), notes)
 
     def _merge_persons(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
@@ -315,6 +316,7 @@ class Form:
                 hint="drop these rows, or set the number of their person",
             )
         if not by or not lists.duplicated(by).any():
+            warn_of_shared_persons(lists, by, name, np.arange(len(lists), dtype=np.int32), len(lists))
             return lists[[*keep, name]]
         number = "_" * (1 + max(map(len, map(str, lists.columns))))  # longer than any other label
         merged = to_long(lists, name, by=number)

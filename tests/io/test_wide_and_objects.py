@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +16,7 @@ from conftest import SECRET
 from hypothesis import given, strategies as st
 
 import pdanon
-from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError
+from pdanon import ColumnError, FormatError, ItemsetDtypeError, NumbersWarning, ParameterError, PersonsWarning
 from pdanon.cli.policy import Policy
 from pdanon.io.lines import read_lines
 from pdanon.io.tables import Form
@@ -301,3 +303,83 @@ def test_python_gets_the_call_for_a_field_of_objects():
     )
     exec(call)
     assert frame["code.coding"].iloc[0] == ["E11", "I10"]
+
+
+ENCOUNTERS = pd.DataFrame(
+    {
+        "patient_id": [f"P{n % 13}" for n in range(40)],
+        "encounter": [f"V{n}" for n in range(40)],
+        "age": [f"{20 + n}" for n in range(40)],
+        "sex": ["F", "M"] * 20,
+        "dx1": ["E11", "I10", "J45", "K20"] * 10,
+        "dx2": [" I10", "J45", None, "E11"] * 10,
+        "dx3": ["K20", *[None] * 38, "in no other column"],
+        "date": [f"2024-05-{10 + n % 20}" for n in range(40)],
+    }
+)
+DX = ["dx1", "dx2", "dx3"]
+
+
+def test_columns_that_share_no_item_are_told():
+    frame = ENCOUNTERS.drop(columns=["patient_id", "encounter"])
+    told = r"^columns that share no value .*: 'age', 'sex', 'date'\n  hint:  .*columns=.*--wide"
+    with pytest.warns(NumbersWarning, match=told) as caught:
+        pdanon.from_wide(frame)
+    assert caught[0].filename == __file__
+    frame = frame.assign(ward=["north", "south"] * 20, nurse=["A", "B"] * 20, room=["1a", "2b"] * 20)
+    with pytest.warns(NumbersWarning, match=r"'age', 'sex', 'date', 'ward', 'nurse' and 1 more\n"):
+        pdanon.from_wide(frame)
+
+
+def test_places_and_columns_that_are_named_are_not_told():
+    pdanon.from_wide(ENCOUNTERS[DX])  # warnings are errors
+    pdanon.from_wide(ENCOUNTERS, columns=["age", *DX])
+    pdanon.from_wide(ENCOUNTERS.drop(columns="patient_id").iloc[:19])
+
+
+def test_the_command_line_tells_which_columns_become_items(run):
+    ENCOUNTERS.to_csv("in.csv", index=False)
+    code, _, err = run(*["anonymize", "in.csv", "out.parquet", "--by", "patient_id", "--wide", "-k", "2"])
+    assert code == 0
+    assert "are read as items: 'encounter', 'age', 'sex', 'date'" in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"wide": DX}, "40 rows share 13 values of 'patient_id'"),
+        ({"wide": DX, "by": ["encounter"]}, "40 rows, one per 'encounter', share 13 values of 'patient_id'"),
+        ({"wide": DX, "by": ["age", "sex"]}, r"40 rows, one per \['age', 'sex'\], share 13 values of"),
+        ({"prefix": "has_"}, "40 rows share 13 values of 'patient_id'"),
+        ({"column": "codes", "by": ["visit"]}, "20 rows, one per 'visit', share 13 values of 'patient_id'"),
+        ({"column": "codes", "by": ["encounter"]}, "40 rows, one per 'encounter', share 13 values of"),
+        ({"wide": DX, "by": ["patient_id"]}, None),
+        ({"wide": DX, "by": ["patient_id", "encounter"]}, None),
+    ],
+    ids=str,
+)
+def test_rows_of_dropped_persons_are_told(asked, told):
+    """As `from_long` does: the number of the patient is dropped, and the rows are encounters."""
+    frame = ENCOUNTERS.assign(has_tea=1, codes=[["E11"], ["I10"]] * 20)
+    if "column" not in asked:
+        frame = frame.drop(columns="codes")
+    if asked.get("by") == ["visit"]:
+        frame = pd.concat([frame.iloc[:20]] * 2).assign(visit=[*range(20)] * 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        released = Form(**asked).convert(frame).frame
+    assert [each.category for each in caught] == ([PersonsWarning] if told else [])
+    assert not told or re.search(told, str(caught[0].message))
+    assert len(released.columns) == 1
+
+
+def test_the_command_line_tells_that_rows_are_encounters(run):
+    ENCOUNTERS.to_csv("in.csv", index=False)
+    asked = ["-k", "2", "--wide", *DX]
+    code, _, err = run("anonymize", "in.csv", "visits.parquet", *asked)
+    assert code == 0
+    assert "40 rows share 13 values of 'patient_id'" in err
+    assert "name that column in --by" in err
+    code, _, err = run("anonymize", "in.csv", "patients.parquet", "--by", "patient_id", *asked)
+    assert code == 0
+    assert "share" not in err
