@@ -355,7 +355,7 @@ def refuse_single_lines(n_lines: int, n_persons: int, where: str = "by") -> None
 
 def warn_of_shared_persons(
     frame: pd.DataFrame,
-    by: list[Hashable],
+    by: Sequence[Hashable],
     item: Hashable,
     rows: NDArray[np.int32],
     n_rows: int,
