@@ -324,6 +324,7 @@ def _candidates(columns: list[pd.Series[Any]], kinds: list[str]) -> Iterator[tup
         for c, kind in single
         if is_named_for_persons(c.name) or (kind == "whole numbers" and c.is_unique)
     ]
+    keys.sort(key=is_named_for_persons, reverse=True)  # a patient before an encounter
     by: dict[str, Any] = {"by": keys[:1]} if keys else {}
     labels = [column.name for column in columns if column.name not in keys[:1]]
     lists = [column for column, kind in pairs if kind.startswith("lists ")]

@@ -689,6 +689,17 @@ def test_numbered_columns_of_codes_are_places_although_persons_and_codes_repeat(
     assert f"-> pdanon anonymize in.csv released.parquet {asked}" in run("profile", "in.csv")[1]
 
 
+def test_the_person_of_a_row_comes_before_its_number(run):
+    """By the number of an encounter, the rows of a patient would hide each other."""
+    frame = encounters(persons=True, coarse=False)
+    frame.insert(0, "encounter_id", range(5000, 5300))
+    frame.to_csv("in.csv", index=False)
+    command = run("profile", "in.csv")[1].partition("-> pdanon ")[2].splitlines()[0]
+    assert f"--by patient_id --wide {' '.join(DX)} " in command
+    code, _, err = run(*shlex.split(command), "--algorithm", "pcta")
+    assert (code, "share" in err) == (0, False)
+
+
 def test_answers_to_numbered_questions_are_no_places():
     draw = random.Random(3)
     answers = ["never", "seldom", "sometimes", "often", "always"]
