@@ -301,7 +301,8 @@ def _steps_up(
         above[equal] = parent[above[equal]]
     above = np.append(np.where(above > 0, above, gone), gone)
     power = _STEEP if deletion_price is None else log(deletion_price) / log(max(tree.n_leaves, 3) / 2)
-    lost = np.append(np.where(size > 1, size / tree.n_leaves, 0.0), 1.0) ** power
+    # In single precision, as processors differ in the last digits of a power: ties would break differently.
+    lost = np.float32(np.append(np.where(size > 1, size / tree.n_leaves, 0.0), 1.0) ** power).astype(float)
     prices = lost[above] - lost
     if weights is None:
         return above, prices
