@@ -211,6 +211,8 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
         one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
         assert one.rows_at_risk == other.rows_at_risk
         pd.testing.assert_frame_equal(one.threats, other.threats)
+    short, guarantee = ddf.txanon.audit(k=k, m=m), pdanon.KmAnonymity(k, m)
+    assert (short.guarantee, short.holds) == (guarantee, frame.txanon.audit(guarantee).holds)
     column, whole = ddf["items"].itemset, frame["items"].itemset
     pd.testing.assert_series_equal(column.supports(), whole.supports())
     pd.testing.assert_frame_equal(column.rare(k, m), whole.rare(k, m))

@@ -104,6 +104,7 @@ def test_audits_refuse_other_columns_and_anonymize_chooses():
     with pytest.raises(ParameterError, match="other columns of lines need all lines at once"):
         ddf.txanon.by(**LONG).audit(pdanon.KmAnonymity(k=2, m=1))
     assert ddf[["what", "who"]].txanon.by(**LONG, counts=True).audit(pdanon.KmAnonymity(k=2, m=2)).holds
+    assert ddf[["what", "who"]].txanon.by(**LONG, counts=True).audit(k=2, m=2).holds
     result = ddf.txanon.by(**LONG).anonymize(k=2, m=2)
     assert result.tried is not None
     assert texts(result.frame.compute())[0] == ["who", "what"]

@@ -129,6 +129,7 @@ def test_audits_count_persons_and_refuse_other_columns(lines):
         pdanon.stream.by(lines, **LONG).audit(guarantee)
     plain = lines.with_name("plain.parquet")
     assert pdanon.stream.by(plain, **LONG).audit(guarantee).rows_at_risk == 4
+    assert pdanon.stream.by(plain, **LONG).audit(k=guarantee.k, m=guarantee.m).rows_at_risk == 4
     assert pdanon.stream.by(plain, **LONG, counts=True).audit(pdanon.KmAnonymity(k=2, m=2)).holds
     frame = pd.DataFrame({"who": [1, 2, 3], "what": ["a", " a", "a"]})
     frame.to_parquet(lines.with_name("blanks.parquet"))

@@ -17,9 +17,9 @@ from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ParameterError, require_extra
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.profile import Profile, profile_of
-from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees import KmAnonymity, read_guarantee
 from pdanon.guarantees.class_audit import ByClasses, check_countable
-from pdanon.guarantees.parameters import ItemLimit
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets.arguments import STEPS, MethodError, as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
@@ -208,8 +208,11 @@ def apply_mapping(
 @called_by_name
 def audit(
     frame: dd.DataFrame,
-    guarantee: Guarantee,
+    guarantee: Guarantee | None = None,
     column: Hashable | None = None,
+    *,
+    k: int | None = None,
+    m: ItemLimit = DEFAULT_M,
 ) -> Audit:
     """Recount from scratch whether a Dask DataFrame has a guarantee.
 
@@ -222,6 +225,8 @@ def audit(
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : hashable, optional
         The list column. By default, the only one.
+    k, m : int, optional
+        Short for the guarantee ``KmAnonymity(k, m)``.
 
     Returns
     -------
@@ -238,6 +243,7 @@ def audit(
     The first access to ``threats`` computes the frame again. It lists the classes in another order than
     `pdanon.audit`.
     """
+    guarantee, column = read_guarantee(guarantee, column, k, m)
     countable = check_countable(guarantee)
     if isinstance(countable, ByClasses):
         check_frame(frame)

@@ -43,7 +43,8 @@ from pdanon.dask.lazy import (
 from pdanon.errors import ColumnError, ItemsetDtypeError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import remove_items, risk_of
-from pdanon.guarantees import check_recountable
+from pdanon.guarantees import check_recountable, read_guarantee
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.forms import (
     number_persons,
@@ -283,14 +284,19 @@ class ByPerson:
         return self._release(None, max_loss=max_loss, **request)
 
     @called_by_name
-    def audit(self, guarantee: Guarantee) -> Audit:
+    def audit(
+        self, guarantee: Guarantee | None = None, *, k: int | None = None, m: ItemLimit = DEFAULT_M
+    ) -> Audit:
         """Recount from scratch whether a guarantee of items holds for persons.
 
         Parameters
         ----------
         guarantee : Guarantee
             As in `pdanon.dask.audit`, without those for quasi-identifiers.
+        k, m : int, optional
+            Short for the guarantee ``KmAnonymity(k, m)``.
         """
+        guarantee, _ = read_guarantee(guarantee, None, k, m)
         recountable = check_recountable(guarantee)
         self._units.check_audit(guarantee, list(self._frame.columns))
         columns = read_units(self._frame, self._units, as_shown=True)

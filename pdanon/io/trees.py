@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -168,7 +168,7 @@ class ParquetTree:
         assert first is not None
         return _without(first, self.dropped)
 
-    def find_columns(self, column: str | None, private: str | None = None) -> list[str]:
+    def find_columns(self, column: Hashable | None, private: str | None = None) -> list[str]:
         """Find the names of the list column and, if ``private`` is set, of the private column."""
         schema = self.schema()
         path = self.display_path(self.names[0])

@@ -17,8 +17,9 @@ from pdanon.errors import PdanonError, did_you_mean
 from pdanon.evaluation.metrics.attack import Attack, attack_itemsets, check_attacked
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.evaluation.profile import Profile, profile_of
+from pdanon.guarantees import read_guarantee
 from pdanon.guarantees.class_audit import ByClasses, ClassColumns, audit_parts, check_countable
-from pdanon.guarantees.parameters import ItemLimit
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.grouping import MEMORY, group_lines
 from pdanon.io.trees import ParquetTree, lock_target
@@ -232,8 +233,11 @@ def _release(
 @called_by_name
 def audit(
     source: FilePath,
-    guarantee: Guarantee,
+    guarantee: Guarantee | None = None,
     column: str | None = None,
+    *,
+    k: int | None = None,
+    m: ItemLimit = DEFAULT_M,
 ) -> Audit:
     """Recount from scratch whether Parquet files that do not fit into memory have a guarantee.
 
@@ -246,6 +250,8 @@ def audit(
         `RhoUncertainty`, `Coherence` or `PublicK`. Or for quasi-identifiers: `KAnonymity`, `KKm` or `KLm`.
     column : str, optional
         The list column. By default, the only one, besides a private column.
+    k, m : int, optional
+        Short for the guarantee ``KmAnonymity(k, m)``.
 
     Returns
     -------
@@ -274,13 +280,14 @@ def audit(
     ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
     Audit(holds=True, rows_at_risk=0, guarantee=KmAnonymity(k=5, m=1))
     """
+    guarantee, label = read_guarantee(guarantee, column, k, m)
     countable, tree = check_countable(guarantee), ParquetTree.find(check_path(source, "source"))
     if isinstance(countable, ByClasses):
         with expect_unchanged(tree):
-            read = ClassColumns.of(countable, tree.empty_frame(), column)
+            read = ClassColumns.of(countable, tree.empty_frame(), label)
         return audit_parts(countable, ClassFiles(tree, read), read.column)
     with expect_unchanged(tree):
-        labels = tree.find_columns(column, getattr(guarantee, "private", None))
+        labels = tree.find_columns(label, getattr(guarantee, "private", None))
         columns = collapse_files(tree, labels, read=encode_visible)
         with show_activity("audit"):
             return countable.recount(columns)

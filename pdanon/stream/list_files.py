@@ -25,7 +25,8 @@ from pdanon.algorithms.engines import (
 )
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.evaluation.metrics.risk import risk_of
-from pdanon.guarantees import check_recountable
+from pdanon.guarantees import check_recountable, read_guarantee
+from pdanon.guarantees.parameters import DEFAULT_M, ItemLimit
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import sync_file
 from pdanon.io.grouping import gather_units
@@ -238,13 +239,17 @@ class ByPerson:
         )
 
     @called_by_name
-    def audit(self, guarantee: Guarantee) -> Audit:
+    def audit(
+        self, guarantee: Guarantee | None = None, *, k: int | None = None, m: ItemLimit = DEFAULT_M
+    ) -> Audit:
         """Recount from scratch whether a guarantee of items holds for persons.
 
         Parameters
         ----------
         guarantee : Guarantee
             As in `pdanon.stream.audit`, without those for quasi-identifiers.
+        k, m : int, optional
+            Short for the guarantee ``KmAnonymity(k, m)``.
 
         Returns
         -------
@@ -256,6 +261,7 @@ class ByPerson:
         FormatError, ColumnError, ItemsetDtypeError, ParameterError
             As in `pdanon.stream.audit`. If there are other columns.
         """
+        guarantee, _ = read_guarantee(guarantee, None, k, m)
         recountable, tree = check_recountable(guarantee), self._tree()
         names = [name for name in tree.schema().names if "__index_level_" not in name]
         self._units.check_audit(guarantee, names)
