@@ -83,7 +83,7 @@ _MOVED = {
     "keep": "name the reviewed columns first: df.txanon.keep('store'); of persons: by('id', keep=['store'])",
     "start": "name the earlier release first: df.txanon.start_from(january).pcta(k=5, m=2); "
     "of files, name the algorithm: pdanon.stream.pcta(source, target, k=5, start=january)",
-    "algorithm": "call it by its name: pdanon.stream.pcta(source, target, k=5), or ddf.txanon.pcta(k=5)",
+    "algorithm": "call it by its name: df.txanon.pcta(k=5), or pdanon.stream.pcta(source, target, k=5)",
     "labels": "rename the sets of the result: result.relabel('short'), or in a policy: labels = 'short'",
     "quasi_weights": "pass them as quasi: quasi={'age': 0.5, 'sex': 1}",
     "hierarchies": "pass them as quasi: quasi={'age': 'ages.csv', 'sex': None}; hierarchy= is of items",
@@ -95,6 +95,7 @@ _MOVED = {
 _SYNONYMS = {"sensitive": "private", "private": "sensitive", "sep": "separator", "seed": "random_state"}
 # Steps before a release of a frame, which are arguments of a release of files or partitions.
 STEPS = {"keep": "keep=['store']", "start_from": "start=january.mapping"}
+_NAMESPACES = ("stream", "dask")  # modules whose functions are not in `pdanon` itself
 _signature = cache(inspect.signature)  # of public functions and classes, which are few
 _OF_TRANSACTION = ("columns", "options", "sensitive", "l", "refine")  # parameters of pdanon.Transaction
 
@@ -184,7 +185,8 @@ def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mappi
         name: each for name, each in signature.parameters.items() if each.kind is not each.VAR_POSITIONAL
     }
     is_method = known.pop("self", None) is not None
-    where = function.__qualname__ if is_method else f"pdanon.{function.__name__}"
+    public = [each for each in function.__module__.split(".") if each in _NAMESPACES]
+    where = function.__qualname__ if is_method else ".".join(["pdanon", *public, function.__name__])
     raise _call_error(function.__name__, where, known, args[is_method:], given)
 
 
