@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -280,6 +281,10 @@ _REMEDIES = {
     "a part of the path is empty": "Arrow reads no key with '//': copy the file to another key, or here",
     _UNREACHABLE: "check the address, its endpoint and the network",
     _DENIED: "check the credentials and their permission to read it",
+    **dict.fromkeys(
+        map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)),
+        "free some space, or write to another disk",
+    ),
 }
 
 _KINDS = {".parquet": "Parquet", ".csv": "CSV", ".tsv": "CSV", ".xlsx": "a spreadsheet", ".toml": "TOML"}

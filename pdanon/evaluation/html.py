@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
+from pdanon.errors import ParameterError, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff, tradeoff as draw_tradeoff
 from pdanon.io.files import replace_file
@@ -220,12 +220,8 @@ def _resource(name: str) -> str:
 
 def write_document(page: str, path: FilePath, *, confidential: bool = False) -> None:
     """Write a page, whole or not at all; only the owner of a new confidential file can read it."""
-    try:
-        with replace_file(path, confidential=confidential) as draft:
-            write_draft(page, draft)
-    except OSError as error:
-        problem = cause_of(error)
-        raise FormatError("the report cannot be written", where=os.fspath(path), got=problem) from None
+    with replace_file(path, confidential=confidential) as draft:
+        write_draft(page, draft)
 
 
 def write_draft(page: str, path: Path) -> None:

@@ -261,7 +261,9 @@ class WriteError(FormatError, OSError):
         hint = "make the directory first" if absent else None
         hint = "it is a directory: pass a file in it" if os.path.isdir(where) else hint
         hint = "choose a shorter name" if error.errno == errno.ENAMETOOLONG else hint
-        FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error), hint=hint)
+        got = cause_of(error)
+        hint = remedy_of(got) or hint
+        FormatError.__init__(self, "the file cannot be written", where=where, got=got, hint=hint)
         self.errno = error.errno
 
 

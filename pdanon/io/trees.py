@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import errno
 import json
 import os
 import shutil
@@ -21,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, read_safely
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, read_safely, remedy_of
 from pdanon.io.files import (
     Draft,
     directory_of_others,
@@ -492,9 +491,8 @@ def report_write_errors(path: Path | str, what: str = "release") -> Iterator[Non
     try:
         yield
     except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        hint = "free some space, or write to another disk" if full else "check its directory"
-        hint, got = f"{hint}; nothing is left of the release", cause_of(error)
+        got = cause_of(error)
+        hint = f"{remedy_of(got) or 'check its directory'}; nothing is left of the release"
         problem = f"the {what} cannot be written"
         raise FormatError(problem, where=str(path), got=got, hint=hint) from error
 

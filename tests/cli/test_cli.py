@@ -139,7 +139,9 @@ def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
     assert code == 2
     assert err.startswith("pdanon: error: the file cannot be written\n  where: map.parquet\n")
-    assert err.endswith("  got:   No space left on device\n")
+    assert err.endswith(
+        "  got:   No space left on device\n  hint:  free some space, or write to another disk\n"
+    )
     assert contents() == before
 
 

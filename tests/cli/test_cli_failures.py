@@ -154,7 +154,7 @@ def test_no_half_of_anything_is_left(run, monkeypatch, stand_in, failure, code, 
     full = "pdanon: error: No space left on device\n"
     if stage != "run":
         problem = f"the file cannot be written\n  where: {named}\n  got:   No space left on device"
-        full = f"pdanon: error: {problem}\n"
+        full = f"pdanon: error: {problem}\n  hint:  free some space, or write to another disk\n"
     assert err == ("pdanon: interrupted\n" if code == 130 else full)
     assert contents() == before
 
