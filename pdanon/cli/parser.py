@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
@@ -49,9 +50,12 @@ _ELSEWHERE = {
     "--n-jobs": "--processes 4",
     "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
     "--reserve": "pass the larger k as -k, and audit the series for the smaller one",
+    "--keep": "leave it out: only anonymize, tradeoff and profile take it",
     "--quasi": "pass it to anonymize, tradeoff, audit or risk; or write a policy with the columns as quasi",
     "--unit": "pass --by, which gathers lines to one row per person; anonymize, audit and risk take --unit",
 }
+
+_OPTION = re.compile("--[^=]+|-[a-zA-Z]")
 
 
 class Parser(argparse.ArgumentParser):
@@ -62,15 +66,15 @@ class Parser(argparse.ArgumentParser):
         self._words = list(sys.argv[1:] if args is None else args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(self._describe_unknown(unknown))
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """Raise the error with a hint, instead of printing the usage."""
         if "arguments are required" in message and (unknown := self._unknown()):
-            message = f"unrecognized arguments: {unknown}"
+            message = self._describe_unknown([unknown])
         what, _, hint = message.partition(HINT)
-        raise ParameterError(what, hint=hint or self._suggest(message) or f"{self.prog} --help")
+        raise ParameterError(what, hint=hint or f"{self.prog} --help")
 
     def _unknown(self) -> str | None:
         """Return an unknown option: the missing argument may be its value."""
@@ -90,13 +94,15 @@ class Parser(argparse.ArgumentParser):
             message = error.message if hint is None else f"{error.message}{HINT}{hint}"
             raise argparse.ArgumentError(action, message) from None
 
-    def _suggest(self, message: str) -> str | None:
-        """Return a hint for an unknown option, such as the most similar one."""
-        _, _, unknown = message.partition("unrecognized arguments: ")
-        options = [word for word in unknown.split() if word.startswith("--")]
-        if options and options[0] in _ELSEWHERE:
-            return _ELSEWHERE[options[0]]
-        return did_you_mean(options[0].partition("=")[0], self._option_string_actions) if options else None
+    def _describe_unknown(self, unknown: list[str]) -> str:
+        """Return the error for unknown options, with a hint; of other words, which may be items, a count."""
+        options = [found[0] for word in unknown if (found := _OPTION.match(word))]
+        if not options:
+            before = self._words[: self._words.index(unknown[0])]
+            known = (word for word in reversed(before) if word in self._option_string_actions)
+            return f"unrecognized arguments: {len(unknown)} after {next(known, self.prog)}"
+        hint = _ELSEWHERE.get(options[0]) or did_you_mean(options[0], self._option_string_actions)
+        return f"unrecognized arguments: {' '.join(options)}{HINT}{hint or ''}"
 
 
 # --- Commands, their arguments and their help
@@ -233,25 +239,25 @@ _FORM = {
         ),
     ),
     "--by": one(
-        "the columns that identify the person of a row, such as a customer number; not published, "
-        "like all other columns unless listed in --keep",
+        "the columns that identify the person of a row, such as a customer number; not published",
         "COLUMN",
         nargs="+",
     ),
     "--item": one("the column of the item of a row", "COLUMN"),
     "--conflicts": choice(
-        "the action if rows of a person differ in a column of --keep (default: refuse)", ("refuse", "first")
+        "the action if rows of a person differ in another column that is read (default: refuse)",
+        ("refuse", "first"),
     ),
     "--onehot": one(
-        "columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
-        "those of --by and --keep)",
+        "columns of 0 and 1, true and false, or counts; each column is an item (default: all columns that "
+        "no other option names)",
         "COLUMN",
         nargs="*",
     ),
     "--prefix": one("prefix of the column names, which is not part of the item", "TEXT"),
     "--wide": one(
         "columns of places of items: the first item of a row, the second, ...; lines of CSV may end early "
-        "(default: all but those of --by and --keep)",
+        "(default: all columns that no other option names)",
         "COLUMN",
         nargs="*",
     ),
@@ -286,7 +292,10 @@ _PROFILE = {
     "--keep": several("other columns to describe (default: all columns of a table with lists)", "COLUMN"),
     "--report": file("write the profile as a page, not for publication: .html", new_page),
 }
-_KEEP = several("columns to publish as they are, without a warning", "COLUMN")
+_KEEP = several(
+    "columns to publish as they are, without a warning; of a table without lists, no others are published",
+    "COLUMN",
+)
 _TRADEOFF: _Arguments = {
     "source": _IN,
     "-k": _numbers("k", 3, 5, 11),

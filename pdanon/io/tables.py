@@ -145,8 +145,8 @@ class Form:
     def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
         """Check that the parts of the form are compatible with each other and with a file."""
         # ``spelling`` returns the name of a part of the form for messages: ``by`` or ``--by``.
-        names = ("by", "item", "onehot", "prefix", "tick", "column", "field", "unit")
-        by, item, onehot, prefix, tick, column, field, unit = map(spelling, names)
+        names = ("by", "item", "onehot", "prefix", "wide", "tick", "column", "field", "unit")
+        by, item, onehot, prefix, wide, tick, column, field, unit = map(spelling, names)
         spread = [spelling(name) for name in ("onehot", "prefix", "wide") if getattr(self, name) is not None]
         gathers = next(iter([by] if self.by else spread), None)
         both = (self.onehot and self.prefix is not None) or (self.wide is not None and len(spread) > 1)
@@ -179,7 +179,8 @@ class Form:
             (
                 lacks_items or lacks_persons,
                 f"{by} and {item} go together",
-                f"such as {by} customer {item} product, for a table with one line per item",
+                f"such as {by} customer {item} product, for a table with one line per item; "
+                f"pass {onehot} or {prefix} for columns of 0 and 1, {wide} for columns of items",
             ),
             (
                 self.item is not None and self.column not in (None, self.item),

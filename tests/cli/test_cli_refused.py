@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from commands import CSV, KM, here  # noqa: F401 (`here` acts on every test)
+from conftest import SECRET
 
+from pdanon.cli.main import main
 from pdanon.io import tables
 
 
@@ -33,6 +35,26 @@ WRONG = {
     "unknown option": (
         ("risk", "in.parquet", "-k", "2", "--colum", "items"),
         "unrecognized arguments: --colum",
+    ),
+    "values of an option at another place": (
+        ("risk", "in.parquet", "-k", "2", SECRET, SECRET),
+        "unrecognized arguments: 2 after -k\n",
+    ),
+    "values of no option": (
+        ("anonymize", "in.parquet", "out.parquet", SECRET, "-k", "2"),
+        "unrecognized arguments: 1 after pdanon anonymize\n",
+    ),
+    "values of an unknown option": (
+        ("risk", "in.parquet", "-k", "2", f"--item-list={SECRET}", SECRET),
+        "unrecognized arguments: --item-list\n",
+    ),
+    "an option of other commands": (
+        ("verify", "e.json", "--release", "in.parquet", "--keep", "sex"),
+        "unrecognized arguments: --keep\n  hint:  leave it out: only anonymize",
+    ),
+    "half of a form": (
+        ("risk", "in.csv", "-k", "2", "--by", "person"),
+        "pass --onehot or --prefix for columns of 0 and 1, --wide for",
     ),
     "k is no number": (("risk", "in.parquet", "-k", "two"), "argument -k: invalid int value: 'two'"),
     "no k": (("risk", "in.parquet"), "required: -k"),
@@ -92,7 +114,15 @@ def test_wrong_usage_is_refused_at_once(run, unread, arguments, message):
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert message in err
+    assert SECRET not in err
     assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.parametrize("command", ["verify", "audit", "risk", "assess"])
+def test_help_names_no_option_of_other_commands(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "--keep" not in capsys.readouterr().out
 
 
 ONE_FILE = {
