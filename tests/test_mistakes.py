@@ -292,6 +292,27 @@ PARAMETERS = {
     "no rules": Mistake(
         lambda: pdanon.ps_rules(FRAME, k=2, c=0.5), ParameterError, "ps_rules needs rules", "such as rules="
     ),
+    "an algorithm as a parameter": Mistake(
+        lambda: FRAME.txanon.anonymize(k=2, algorithm="pcta"),
+        ParameterError,
+        "no parameter 'algorithm'",
+        r"by its name: df\.txanon\.pcta\(k=5\)",
+    ),
+    "a quasi-identifier to keep": Mistake(
+        lambda: FRAME.txanon.keep("age", "age"), ParameterError, "names a column twice", "needs no keep"
+    ),
+    "missing items in a column of another name": Mistake(
+        lambda: pd.DataFrame({"codes": [["rice", None]] * 2}).txanon.pcta(k=2),
+        ItemsetDtypeError,
+        "an item is missing",
+        r"^leave them out: pdanon\.as_itemsets\(lists, missing='drop'\)",
+    ),
+    "a table of a comparison that is no Parquet": Mistake(
+        lambda: FRAME.txanon.compare({"pcta": {}}, k=2, resume="rows.csv"),
+        ParameterError,
+        "must end in .parquet",
+        "such as resume=",
+    ),
     "misspelt parameter": Mistake(
         lambda: FRAME.txanon.apriori(k=2, heirarchy=2), ParameterError, "'heirarchy'", "mean 'hierarchy'"
     ),

@@ -122,7 +122,8 @@ def check_meaning(loss: str | None, hierarchy: Any) -> None:
     """Refuse the loss of meaning without a hierarchy."""
     if loss in MEANING and hierarchy is None:
         hint = (
-            "pass hierarchy=, such as pdanon.Hierarchy.prefixes(codes, lengths=(1, 3)), or name another loss"
+            "pass hierarchy= (--hierarchy), such as pdanon.Hierarchy.prefixes(codes, lengths=(1, 3)), "
+            "or name another loss"
         )
         raise ParameterError("this loss needs a hierarchy", where="loss", got=loss, hint=hint)
 

@@ -41,7 +41,7 @@ from pdanon.guarantees import check_guarantee
 from pdanon.guarantees.models import Model
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, ItemLimit, check_finite_m, check_k, check_m
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.io.files import replace_file
+from pdanon.io.files import replace_file, suffix_of
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.arguments import called_by_name, moved
 from pdanon.itemsets.cards import Measures
@@ -277,7 +277,9 @@ def compare(
     4   apriori  3  1.000   True
     5   apriori  5    NaN   <NA>
     """
-    resume = None if resume is None else check_path(resume, "resume")
+    if resume is not None and suffix_of(check_path(resume, "resume")) != ".parquet":
+        hint = "such as resume='comparison.parquet'"
+        raise ParameterError("resume must end in .parquet", where="resume", got=os.fspath(resume), hint=hint)
     tasks = list_tasks(configurations, _add_numbers({} if vary is None else vary, k, m))
     if hierarchy is not None or any(of_lists(named(task.algorithm)) for task in tasks):
         position = find_column(frame, column)

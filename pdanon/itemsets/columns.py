@@ -173,7 +173,8 @@ def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
     if not all(is_hashable(label) for label in found):
         raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
     if len(set(found)) < len(found):
-        raise ParameterError(f"{name} names a column twice", where=name, got=list(found))
+        hint = "name each column once; a quasi-identifier needs no keep (--keep)"
+        raise ParameterError(f"{name} names a column twice", where=name, got=list(found), hint=hint)
     return found
 
 

@@ -267,8 +267,8 @@ def _encode_values(
             "an item is missing (null or NaN)",
             where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
             got=f"{pc.sum(missing).as_py()} missing items",
-            hint="leave them out: frame['items'] = pdanon.as_itemsets(frame['items'], missing='drop') "
-            "(--missing drop); a missing item cannot be protected or published",
+            hint="leave them out: pdanon.as_itemsets(lists, missing='drop') (--missing drop, but not with "
+            "--stream); a missing item cannot be protected or published",
         )
     if first >= 0:
         flat = pc.if_else(missing, pa.scalar(None, flat.type), flat)

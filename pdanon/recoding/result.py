@@ -23,7 +23,7 @@ from pdanon.itemsets.codes import Itemsets, find_items
 from pdanon.itemsets.columns import is_list_column, label_position, may_hold_lists, same_label
 from pdanon.itemsets.libraries import holds_tables
 from pdanon.itemsets.mapping import global_mapping, is_kept
-from pdanon.itemsets.validation import FilePath
+from pdanon.itemsets.validation import FilePath, list_first
 from pdanon.recoding.bounds import Bound, bound_lines
 from pdanon.recoding.counts import (
     choice_lines,
@@ -726,7 +726,13 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
         position = label_position(frame, lists[0])
         if may_hold_lists(original.iloc[:, position]):
             return position
-    raise other_frame(f"{len(original)} rows, the result has {len(frame)}")
+    got = f"{len(original)} rows, the result has {len(frame)}"
+    if len(original) == len(frame):
+        differing = {*original.columns} ^ {*frame.columns}
+        only = [label for label in [*original.columns, *frame.columns] if label in differing]
+        got = "another order of columns, or not one recoded list column"
+        got = f"columns that only one of them has: {list_first(only)}" if only else got
+    raise other_frame(got)
 
 
 def refuse_units(result: Anonymized) -> None:

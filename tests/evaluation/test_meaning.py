@@ -100,7 +100,9 @@ def test_the_release_that_leaves_fewest_levels_is_chosen():
 
 def test_tables_of_releases_show_how_much_meaning_is_lost(tmp_path):
     frame, algorithms = frame_of(ROWS), {"pcta": {}, "local_suppression": {"hierarchy": SETS}}
-    table = pdanon.compare(frame, algorithms, k=2, hierarchy=SETS, loss="meaning", resume=tmp_path / "rows")
+    table = pdanon.compare(
+        frame, algorithms, k=2, hierarchy=SETS, loss="meaning", resume=tmp_path / "rows.parquet"
+    )
     expected = [
         lost_levels(getattr(pdanon, name)(frame, k=2, **asked).mapping, SETS)
         for name, asked in algorithms.items()
@@ -109,7 +111,7 @@ def test_tables_of_releases_show_how_much_meaning_is_lost(tmp_path):
     assert table["algorithm"].tolist() == ["local_suppression", "pcta"]
     other = {"*": {"ac": ["a", "c"], "rest": ["b", "d", "e", "f"]}}  # rows of before were measured by SETS
     again = pdanon.compare(
-        frame, algorithms, k=2, hierarchy=other, measures=["NCP"], resume=tmp_path / "rows"
+        frame, algorithms, k=2, hierarchy=other, measures=["NCP"], resume=tmp_path / "rows.parquet"
     )
     assert again["meaning"].tolist() != table["meaning"].tolist()
     assert "meaning" not in pdanon.compare(frame, algorithms, k=2)

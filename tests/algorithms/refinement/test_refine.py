@@ -469,6 +469,7 @@ def test_results_of_other_frames_are_refused():
         "items": frame_of([*ROWS[:-1], {"d", SECRET}]),
         "supports": frame_of([*ROWS[:-1], {"d", "b"}]),
         "columns": frame.rename(columns={"items": "others"}),
+        "a column more": frame.assign(age=1),
         "lists": frame.assign(items=1),
         "numbers": pd.DataFrame({"items": [[1, 2, 3, 4]] * 8}),
     }
@@ -476,6 +477,8 @@ def test_results_of_other_frames_are_refused():
         with pytest.raises(ParameterError, match="not of this frame") as caught:
             pdanon.refine(other, result)
         assert SECRET not in str(caught.value)
+        if "age" in other:
+            assert caught.value.parts["got"] == "columns that only one of them has: age"
 
 
 def test_results_that_are_not_safe_here_are_refused():
