@@ -196,7 +196,7 @@ def wide_places(columns: list[pd.Series[Any]]) -> list[int]:
     if is_ragged and not numbered:
         wide = [place for place, own in texts.items() if shares[place] or not all(own)]
     rows = [[*filter(None, row)] for row in zip(*map(texts.get, wide), strict=True)]
-    # Items do not repeat in a row, but the answers of a survey do. So do codes that were made coarser.
+    # Items do not repeat in a row, but the answers of a survey do. So do codes that were shortened.
     are_coarse = numbered and (is_ragged or usual_items([columns[place] for place in numbered]))
     repeats = 0 if are_coarse else sum(len({*row}) < len(row) for row in rows)
     return wide if any(len(row) > 1 for row in rows) and 10 * repeats <= len(rows) else []

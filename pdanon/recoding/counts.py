@@ -68,7 +68,7 @@ def level_lines(levels: pd.DataFrame | None) -> Lines:
 def choice_lines(tried: pd.DataFrame | None, chosen: pd.Series[float]) -> Lines:
     """Describe the best tried releases of each kind."""
     # With quasi-identifiers those with the lowest loss of one of two kinds, and how to get them.
-    if tried is None or "suppressed" not in tried:
+    if tried is None or not {"suppressed", "values"} & {*tried}:
         return
     if "values" not in tried:
         # The best releases that suppress nothing, only suppress, or do both, if there are several.

@@ -167,11 +167,11 @@ def test_dropped_columns_are_in_no_output(here):
 
 
 def test_columns_without_a_role_are_refused(here):
-    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['name'\]"):
+    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*'name'"):
         policy_of(here, drop=('drop = ["name"]', "")).run()
     to_parquet(data().set_index("store"), here / "in.parquet")
     assert policy_of(here).run().frame.index.name == "store"
-    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['store'\]"):
+    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*'store'"):
         policy_of(here, keep=('keep = ["store"]', "")).run()
     to_parquet(data().set_axis([7, 5, 3, 1]), here / "in.parquet")
     with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['index'\]"):
@@ -362,7 +362,7 @@ def test_relational_policy(here):
     pd.testing.assert_frame_equal(released, expected.frame)
     with pytest.raises(ParameterError, match="cluster does not protect a list column"):
         policy_of(here, text, s=('keep = ["items"]', 'items = "items"'))
-    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['items'\]"):
+    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*'items'"):
         policy_of(here, text, s=('keep = ["items"], ', "")).run()
 
 
