@@ -38,7 +38,8 @@ class Piece(NamedTuple):
 
 
 PAGE = {
-    "evaluation/evidence": "render _sections _guarantee_text _items _item_text _risk _thresholds _tables_section",
+    "evaluation/evidence": "render _sections _guarantee_text _items _item_text _risk _thresholds"
+    " _tables_section",
     "evaluation/html": "table _row_html _cell_html _attributes paragraph section document",
 }
 CARDS = {

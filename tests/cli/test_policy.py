@@ -174,7 +174,7 @@ def test_columns_without_a_role_are_refused(here):
     with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*'store'"):
         policy_of(here, keep=('keep = ["store"]', "")).run()
     to_parquet(data().set_axis([7, 5, 3, 1]), here / "in.parquet")
-    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['index'\]"):
+    with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*'index'"):
         policy_of(here).run()
     kept = policy_of(here, keep=('["store"]', '["store", "index"]')).run()
     assert (kept.frame.index.tolist(), kept.unmodified.judged) == ([7, 5, 3, 1], ("store", "index"))
