@@ -445,8 +445,10 @@ def test_what_needs_all_rows_at_once_is_refused():
             getattr(ddf.txanon, name)(k=2)
     with pytest.raises(ParameterError, match="sensitive"):
         ddf.txanon.apriori(guarantee=pdanon.LmDiversity(l=2, m=2, k=2, sensitive=["a"]), hierarchy=2)
-    for guarantee in (pdanon.TransactionalK(k=2), pdanon.KmAnonymity, 5):
-        with pytest.raises(ParameterError, match="a guarantee of items"):
+    with pytest.raises(ParameterError, match="a guarantee of items"):
+        ddf.txanon.audit(pdanon.TransactionalK(k=2))
+    for guarantee in (pdanon.KmAnonymity, 5):
+        with pytest.raises(ParameterError, match="not a guarantee"):
             ddf.txanon.audit(guarantee)
     with pytest.raises(ParameterError, match="no guarantee is given"):
         ddf.txanon.pcta()

@@ -253,7 +253,7 @@ def test_the_refusal_of_missing_items_names_the_call_that_leaves_them_out():
     with pytest.raises(ItemsetDtypeError, match="an item is missing") as caught:
         pdanon.pcta(frame, k=2, m=1)
     call = caught.value.parts["hint"].partition(": ")[2].partition(" (")[0]
-    exec(call, {"pdanon": pdanon, "frame": frame})
+    frame["items"] = eval(call, {"pdanon": pdanon, "lists": frame["items"]})
     assert sets(pdanon.pcta(frame, k=2, m=1).frame["items"]) == [{"tea"}, {"tea"}]
     Path("in.jsonl").write_text('{"items": ["tea", null]}\n{"items": ["tea"]}\n')
     assert sets(Form(missing="drop").read("in.jsonl").frame["items"]) == [{"tea"}, {"tea"}]
