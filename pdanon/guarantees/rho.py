@@ -76,7 +76,8 @@ class Inferences:
         """Select the rules with a minimal antecedent for their item, ordered by item, size and codes."""
         rules = replace(self.rules(n_items), supports=np.arange(len(self)))
         order = minimal_sets(rules.distinct()).supports
-        return self.take(order[np.argsort(self.sensitive[order], kind="stable")])
+        items = self.sensitive[order]
+        return self.take(order[np.argsort(items, kind="stable")])
 
     def rules(self, shift: int = 0) -> ItemsetTable:
         """Return each rule as an itemset: the sensitive item, then the antecedent with shifted codes."""
@@ -228,7 +229,8 @@ class Owners:
             limit = most
             some, outcome = self._search(chosen, m, limit, marked, limited=True)
             is_open = outcome[0] < 0
-            ended = np.isin(some.sensitive, self.items[chosen[~is_open]])
+            items = some.sensitive
+            ended = np.isin(items, self.items[chosen[~is_open]])
             found.append(some.take(ended))
             rest = some.take(~ended)
             is_larger |= bool(outcome[1].any())

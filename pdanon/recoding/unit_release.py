@@ -189,8 +189,8 @@ class _UnitRelease:
         content = label_ranks(rows, table.is_long)
         for column in values.values():  # values are ranked by their texts
             _, first, number = np.unique(number_values(column), return_index=True, return_inverse=True)
-            texts = np.array([str(value) for value in column.iloc[first]], object)
-            content = pair_numbers(content, inverse_order(np.argsort(texts, kind="stable"))[number])
+            ranked = np.array([str(value) for value in column.iloc[first]], object)
+            content = pair_numbers(content, inverse_order(np.argsort(ranked, kind="stable"))[number])
         own = unit_places(rows, content)[rows.numbers]
         order = np.lexsort((content, own))
         if table.is_long and values and not self.counts:  # larger parts of the calendar make lines equal
