@@ -399,7 +399,7 @@ MECHANISMS = [
             f"{LOCAL}BlockCut replace _saving _price _publish_node _publish_safe _is_safe_elsewhere force",
             f"{LOCAL}_force _find_rare _block_of _list_rows_with _rare_in_set _tally _extend_rows",
             f"{LOCAL}_rare_in_row _list_labels",
-            "algorithms/states/cuts.py:NodePrices Scenario _below_only_children",
+            "algorithms/states/cuts.py:NodePrices Scenario below_only_children",
             "algorithms/states/cuts.py:Descent _find_threats CutRefinement",
         ),
         lowering,

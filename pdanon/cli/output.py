@@ -336,7 +336,7 @@ def _print(table: pd.DataFrame) -> None:
 SCHEMA_VERSION = 1
 
 # Fields of results that are tables of the release, are confidential, or may name items of the original.
-_WITHHELD = ("frame", "mapping", "classes", "groups", "parameters", "trace", "frequent", "counted")
+_WITHHELD = ("frame", "mapping", "classes", "groups", "parameters", "trace", "frequent", "risk_table")
 
 
 def document(

@@ -136,7 +136,8 @@ def _check_alone(done: int) -> None:
     check_time()
 
 
-# Of the outermost progress bar, and of the innermost. Other threads and processes have the defaults.
+# Of the outermost progress bar, and of the innermost. Other processes have the defaults, and so
+# do other threads, but for those that copy the context, such as Dask's.
 _watcher: ContextVar[Counter] = ContextVar("watcher", default=_count_nothing)
 COUNTER: ContextVar[Counter] = ContextVar("counter", default=_check_alone)
 

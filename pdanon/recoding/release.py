@@ -248,7 +248,7 @@ class FrameWriter:
             facts.useless,
             facts.holds,
             decision.trace,
-            counted=facts.risk,
+            risk_table=facts.risk,
             bound=decision.bound,
         )
 
@@ -317,7 +317,7 @@ def with_risk(result: Anonymized, original: Itemsets, position: int) -> Anonymiz
     """Add the risk to a release without it, given the original of its list column."""
     targets = np.zeros(original.n_items, np.int64)  # they matter only for items that attackers do not know
     published = SupportIndex.of(Itemsets.from_series(result.frame.iloc[:, position]))
-    return replace(result, counted=risk_of_lists(result.guarantee, original, targets, published))
+    return replace(result, risk_table=risk_of_lists(result.guarantee, original, targets, published))
 
 
 # --- Persons that an attacker with a sample names

@@ -168,7 +168,7 @@ class Anonymized(Labelled):
         missing loss, an almost empty release, an unfinished refinement, or a loss near the lowest.
     cut_short : str
         The part of the search that a time limit ended; empty if the search was completed.
-    counted : callable, pandas.DataFrame or None
+    risk_table : callable, pandas.DataFrame or None
         The table of `risk`, or a function that counts it. It is called at the first access, and when the
         result is pickled or copied.
     bound : Bound or None
@@ -195,7 +195,7 @@ class Anonymized(Labelled):
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
     cut_short: str = ""
-    counted: Counted = None
+    risk_table: Counted = None
     bound: Bound | None = None
     named: float | None = None
     levels: pd.DataFrame | None = None
@@ -296,12 +296,12 @@ class Anonymized(Labelled):
         singled_out_before, below_k_before``. If ``counted`` is below ``rows``, they are those of a random
         sample. None if the guarantee covers any number of items, or none.
         """
-        table = self.counted() if callable(self.counted) else self.counted
-        object.__setattr__(self, "counted", table)
+        table = self.risk_table() if callable(self.risk_table) else self.risk_table
+        object.__setattr__(self, "risk_table", table)
         return table
 
     def __getstate__(self) -> list[Any]:
-        return [self.risk if each.name == "counted" else getattr(self, each.name) for each in fields(self)]
+        return [self.risk if each.name == "risk_table" else getattr(self, each.name) for each in fields(self)]
 
     @property
     def do_not_publish(self) -> str:

@@ -181,9 +181,9 @@ def test_it_is_counted_once_when_somebody_reads_it():
     frame = make_baskets(300, 30, random_state=0)[["items"]]
     first, second = (frame.txanon.pcta(k=3, m=2) for _ in range(2))
     expected = second.risk
-    assert callable(first.counted)
+    assert callable(first.risk_table)
     first.frame["items"] = frame["items"] = pdanon.as_itemsets([["other"]] * 300)
-    assert first.risk is first.counted is first.risk
+    assert first.risk is first.risk_table is first.risk
     pd.testing.assert_frame_equal(first.risk, expected)
 
 
@@ -194,13 +194,13 @@ def test_pickles_and_copies_hold_the_table_and_no_rows():
     copies = [replace(result, mapping=result.mapping[:0]), copy.copy(result), copy.deepcopy(result)]
     assert SECRET.encode() not in pickle.dumps(copies[0])
     for each in (*copies[1:], pickle.loads(pickle.dumps(result))):
-        assert each.counted.equals(result.risk)
+        assert each.risk_table.equals(result.risk)
 
 
 def test_a_large_table_is_counted_at_once(monkeypatch):
     monkeypatch.setattr(release, "MOST_ROWS", 299)
     frame = make_baskets(300, 30, random_state=0)[["items"]]
-    assert isinstance(frame.txanon.pcta(k=3, m=2).counted, pd.DataFrame)
+    assert isinstance(frame.txanon.pcta(k=3, m=2).risk_table, pd.DataFrame)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings, strategies as st
 import pdanon
 from examples import examples
 from pdanon import stream
+from pdanon.algorithms.items import local_suppression
 
 TREE = {"*": {"AC": {"AB": ["a", "b"], "C": ["c"]}, "DF": ["d", "e", "f"]}}
 COVERED = {"AB": "ab", "C": "c", "AC": "abc", "DF": "def"} | {item: item for item in "abcdef"}
@@ -50,6 +51,16 @@ def test_no_attacker_finds_fewer_than_k_rows(m, rows, k, price):
                 assert not 0 < candidates(released, known) < k
     emptied = sum(bool(before) and not now for now, before in zip(released, rows, strict=True))
     assert emptied == 0 or sum(not now for now in released) >= k
+
+
+def test_prices_do_not_depend_on_the_last_digits_of_a_power():
+    """Processors differ in them, and ties of prices would break differently: steps lose single precision."""
+    tree = pdanon.Hierarchy.balanced([f"i{number}" for number in range(60)], 3)
+    above, prices = local_suppression._steps_up(tree, np.array([]), None, None)
+    shares = [size / tree.n_leaves if size > 1 else 0.0 for size in tree.leaves.tolist()] + [1.0]
+    for off in (1 - 2**-52, 1.0, 1 + 2**-52):
+        lost = [float(np.float32(share**local_suppression._STEEP * off)) for share in shares]
+        assert prices.tolist() == [lost[upper] - own for upper, own in zip(above, lost, strict=True)]
 
 
 @settings(max_examples=examples(300))
